@@ -1,0 +1,38 @@
+// Copyright The Mooring Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package shard answers one question for controllers, gateway and tasks: who owns this session?
+//
+// Every piece that acts for a session asks before it acts, from the first line of code, so that sharding sessions over
+// replicas changes this package and no other (design, "Scale-out"). Until shards exist the owner is the leader.
+//
+// Values are safe for concurrent use; nothing here blocks.
+package shard
+
+import "github.com/mooring-dev/mooring/internal/mcp"
+
+// Owner says which replica serves a session. A task follows its session.
+type Owner interface {
+	// Owner returns self=true when this replica owns the session; otherwise the owner's address, or "" when the owner is
+	// not known.
+	Owner(id mcp.SessionID) (address string, self bool)
+}
+
+// Leader owns every session while this replica leads.
+type Leader struct {
+	elected <-chan struct{}
+}
+
+// NewLeader returns an Owner that owns every session once elected is closed. A replica that loses its lease exits, so
+// ownership is never given back within a process.
+func NewLeader(elected <-chan struct{}) *Leader { return &Leader{elected: elected} }
+
+// Owner implements Owner.
+func (l *Leader) Owner(mcp.SessionID) (string, bool) {
+	select {
+	case <-l.elected:
+		return "", true
+	default:
+		return "", false
+	}
+}
