@@ -1,0 +1,197 @@
+// Copyright The Mooring Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package sse
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+)
+
+// ErrTooLarge says that a line or an event is larger than the reader's bound.
+var ErrTooLarge = errors.New("event stream: event too large")
+
+// MaxIDBytes bounds an event id: it is sent back in a request header.
+const MaxIDBytes = 1024
+
+// bufferBytes is small because idle streams are many and the HTTP client buffers below.
+const bufferBytes = 1 << 10
+
+// Event is one event that has data.
+type Event struct {
+	// Name is the event's type; empty means "message".
+	Name string
+	Data []byte
+}
+
+// Reader reads the events of one stream.
+type Reader struct {
+	in       *bufio.Reader
+	maxBytes int
+
+	lastID  string
+	retry   time.Duration
+	started bool
+	skipLF  bool
+
+	name    string
+	id      string
+	idSet   bool
+	data    []byte
+	hasData bool
+}
+
+// NewReader returns a Reader whose events and lines hold at most maxBytes.
+func NewReader(r io.Reader, maxBytes int) *Reader {
+	return &Reader{in: bufio.NewReaderSize(r, bufferBytes), maxBytes: maxBytes}
+}
+
+// LastID returns the id of the last event that had one, or the empty string.
+func (r *Reader) LastID() string { return r.lastID }
+
+// Retry returns the last reconnection time that the stream asked for, or zero.
+func (r *Reader) Retry() time.Duration { return r.retry }
+
+// Next returns the next event that has data. It returns io.EOF at the end of the stream, where an unfinished event is
+// dropped as the standard asks.
+func (r *Reader) Next() (Event, error) {
+	for {
+		line, err := r.line()
+		if err != nil {
+			return Event{}, err
+		}
+		if len(line) > 0 {
+			if err := r.field(line); err != nil {
+				return Event{}, err
+			}
+			continue
+		}
+		if event, ok := r.dispatch(); ok {
+			return event, nil
+		}
+	}
+}
+
+func (r *Reader) dispatch() (Event, bool) {
+	if r.idSet {
+		r.lastID = r.id
+	}
+	event := Event{Name: r.name, Data: r.data}
+	r.name, r.data, r.hasData, r.id, r.idSet = "", nil, false, "", false
+	return event, len(event.Data) > 0
+}
+
+func (r *Reader) field(line []byte) error {
+	name, value, found := bytes.Cut(line, []byte{':'})
+	if found && len(value) > 0 && value[0] == ' ' {
+		value = value[1:]
+	}
+	switch string(name) {
+	case "data":
+		return r.appendData(value)
+	case "event":
+		r.name = string(value[:min(len(value), MaxIDBytes)])
+	case "id":
+		if bytes.IndexByte(value, 0) < 0 && len(value) <= MaxIDBytes {
+			r.id, r.idSet = string(value), true
+		}
+	case "retry":
+		if ms, err := strconv.ParseUint(string(value), 10, 32); err == nil {
+			r.retry = time.Duration(ms) * time.Millisecond
+		}
+	}
+	return nil // comments and unknown fields are ignored
+}
+
+func (r *Reader) appendData(value []byte) error {
+	if len(r.data)+1+len(value) > r.maxBytes {
+		return fmt.Errorf("%w: more than %d bytes", ErrTooLarge, r.maxBytes)
+	}
+	if r.hasData {
+		r.data = append(r.data, '\n')
+	}
+	r.data, r.hasData = append(r.data, value...), true
+	return nil
+}
+
+// line returns the next line without its end, which is CR, LF or CRLF. A line that no LF or CR ends is not a line. The
+// bytes are valid until the next call.
+func (r *Reader) line() ([]byte, error) {
+	var long []byte
+	for {
+		chunk, complete, err := r.chunk()
+		if err != nil {
+			return nil, err
+		}
+		if len(long)+len(chunk) > r.maxBytes+len("data: ") {
+			return nil, fmt.Errorf("%w: line of more than %d bytes", ErrTooLarge, r.maxBytes)
+		}
+		if long == nil && complete {
+			return chunk, nil
+		}
+		long = append(long, chunk...)
+		if complete {
+			return long, nil
+		}
+	}
+}
+
+// chunk returns what is buffered of the current line, and whether that is the rest of it. A lone CR ends a line at once:
+// waiting for a possible LF would hold back an event until the next one.
+func (r *Reader) chunk() (line []byte, complete bool, err error) {
+	if _, err := r.in.Peek(1); err != nil {
+		return nil, false, err
+	}
+	buffered, _ := r.in.Peek(r.in.Buffered())
+	if r.skipLF {
+		r.skipLF = false
+		if buffered[0] == '\n' {
+			_, _ = r.in.Discard(1)
+			return r.chunk()
+		}
+	}
+	if err := r.skipBOM(&buffered); err != nil {
+		return nil, false, err
+	}
+	end := bytes.IndexAny(buffered, "\r\n")
+	if end < 0 {
+		_, _ = r.in.Discard(len(buffered))
+		return buffered, false, nil
+	}
+	r.skipLF = buffered[end] == '\r'
+	_, _ = r.in.Discard(end + 1)
+	return buffered[:end], true, nil
+}
+
+var byteOrderMark = []byte("\xef\xbb\xbf")
+
+// skipBOM drops a byte order mark from the stream's beginning.
+func (r *Reader) skipBOM(buffered *[]byte) error {
+	if r.started {
+		return nil
+	}
+	r.started = true
+	if (*buffered)[0] != byteOrderMark[0] {
+		return nil
+	}
+	head, err := r.in.Peek(len(byteOrderMark))
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	if bytes.Equal(head, byteOrderMark) {
+		_, _ = r.in.Discard(len(byteOrderMark))
+	}
+	*buffered, _ = r.in.Peek(r.in.Buffered())
+	if len(*buffered) == 0 {
+		if _, err := r.in.Peek(1); err != nil {
+			return err
+		}
+		*buffered, _ = r.in.Peek(r.in.Buffered())
+	}
+	return nil
+}
