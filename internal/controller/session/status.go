@@ -1,0 +1,136 @@
+// Copyright The Mooring Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package session
+
+import (
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/mooring-dev/mooring/api/v1alpha1"
+	"github.com/mooring-dev/mooring/internal/controller/report"
+	"github.com/mooring-dev/mooring/internal/mcp"
+)
+
+// fillStatus derives the whole status from what this reconcile observed. Nothing in it moves while nothing happens.
+func (s *scope) fillStatus(gatewayURL string) {
+	status := &s.session.Status
+	status.ObservedGeneration = s.session.Generation
+	status.Endpoint = fmt.Sprintf("%s/v1/namespaces/%s/sessions/%s/mcp", gatewayURL, s.session.Namespace, s.session.Name)
+	status.ShadowedServers = s.resolution.shadowed
+	status.SkippedServers = s.resolution.skipped
+	o := &observed{
+		problem: s.problem, suspended: s.session.Spec.Suspend == v1alpha1.SuspendOn, skipped: len(s.resolution.skipped),
+	}
+	status.Servers = s.servers(o)
+	status.Tools = s.projection.tools
+	status.Catalog = s.catalog()
+	o.listed, o.total = len(status.Tools), int(status.Catalog.ToolCount)
+	setConditions(report.For(&status.Conditions, s.session.Generation), o)
+}
+
+func (s *scope) servers(o *observed) []v1alpha1.SessionServerStatus {
+	live := make(map[string]*mcp.ServerSnapshot, len(s.snapshot.Servers))
+	for i := range s.snapshot.Servers {
+		live[s.snapshot.Servers[i].Name] = &s.snapshot.Servers[i]
+	}
+	statuses := make([]v1alpha1.SessionServerStatus, 0, len(s.resolution.servers))
+	for i := range s.resolution.servers {
+		in := &s.resolution.servers[i]
+		status := v1alpha1.SessionServerStatus{
+			Name: in.name, Layer: in.layer,
+			ServerRef: v1alpha1.ObservedServerReference{Name: in.server.Name, UID: in.server.UID},
+		}
+		seen := observedServer{name: in.name, disabled: in.disabled, required: in.required}
+		switch reason, invalid := s.invalid[in.name]; {
+		case in.disabled:
+			status.State = v1alpha1.ServerStateDisabled
+		case invalid:
+			seen.invalid = true
+			status.State = v1alpha1.ServerStateInvalid
+			status.LastError = &v1alpha1.ServerError{Reason: v1alpha1.ReasonUnresolvedReference, Message: reason}
+		case live[in.name] == nil:
+			seen.state = mcp.StateIdle
+			status.State = v1alpha1.ServerStateIdle
+		default:
+			describe(live[in.name], &status, &seen)
+			o.dropped = append(o.dropped, dropped(live[in.name])...)
+		}
+		statuses = append(statuses, status)
+		o.servers = append(o.servers, seen)
+	}
+	return statuses
+}
+
+// describe copies what the runtime knows of one connection.
+func describe(live *mcp.ServerSnapshot, status *v1alpha1.SessionServerStatus, seen *observedServer) {
+	seen.state = live.State
+	seen.synced = live.Tools != nil
+	seen.first = live.State == mcp.StateIdle || live.State == mcp.StateConnecting && live.LastError == nil
+	status.State = v1alpha1.SessionServerState(live.State)
+	status.ConnectionGeneration = live.Generation
+	status.ProtocolVersion = live.ProtocolVersion
+	if live.State == mcp.StateConnected {
+		status.ServerInfo = &v1alpha1.ServerInfo{
+			Name: live.ServerInfo.Name, Title: live.ServerInfo.Title, Version: live.ServerInfo.Version,
+		}
+	}
+	status.Capabilities = live.Capabilities
+	if live.Tools != nil {
+		status.ToolCount = int32(len(live.Tools.Tools)) //nolint:gosec // at most 1000 (CAT-11)
+		status.CatalogDigest = live.Tools.Digest
+		status.CatalogRevision = live.CatalogRevision
+	}
+	if live.State == mcp.StateConnecting || live.State == mcp.StateReconnecting {
+		status.Recovery = recovery(live)
+	}
+	if live.LastError != nil {
+		status.LastError = &v1alpha1.ServerError{
+			Reason: string(live.LastError.Reason), Message: live.LastError.Message, Time: seconds(live.LastError.Time),
+		}
+	}
+}
+
+// recovery is left out while the first attempt runs: it would be a write that tells nobody anything.
+func recovery(live *mcp.ServerSnapshot) *v1alpha1.RecoveryStatus {
+	if live.LastError == nil {
+		return nil
+	}
+	out := &v1alpha1.RecoveryStatus{
+		Attempt: int32(live.Attempt), Limit: int32(live.Limit), //nolint:gosec // both are bounded by the policy
+	}
+	if !live.NextAttempt.IsZero() {
+		out.NextAttemptTime = seconds(live.NextAttempt)
+	}
+	return out
+}
+
+// seconds is t as the API server keeps it: what is computed must equal what is read back, or each reconcile would write.
+func seconds(t time.Time) *metav1.Time {
+	return &metav1.Time{Time: t.UTC().Truncate(time.Second)}
+}
+
+func dropped(live *mcp.ServerSnapshot) []string {
+	if live.Tools == nil {
+		return nil
+	}
+	out := make([]string, 0, len(live.Tools.Dropped))
+	for _, tool := range live.Tools.Dropped {
+		out = append(out, fmt.Sprintf("%s of %s (%s)", tool.Name, live.Name, tool.Reason))
+	}
+	return out
+}
+
+func (s *scope) catalog() v1alpha1.CatalogStatus {
+	status := v1alpha1.CatalogStatus{Revision: max(s.snapshot.Revision, s.before.Catalog.Revision)}
+	if p := s.snapshot.Projection; p != nil {
+		status.Digest = p.Digest
+		status.ToolCount = int32(len(p.Tools)) //nolint:gosec // at most 64 servers of 1000 tools
+		status.ListedToolCount = int32(len(s.projection.tools))
+		status.Bytes = int64(p.Bytes)
+	}
+	status.Chunks = s.chunks
+	return status
+}

@@ -1,0 +1,206 @@
+// Copyright The Mooring Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package task
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/mooring-dev/mooring/api/v1alpha1"
+	"github.com/mooring-dev/mooring/internal/controller/definition"
+	"github.com/mooring-dev/mooring/internal/controller/report"
+	"github.com/mooring-dev/mooring/internal/controller/wake"
+	"github.com/mooring-dev/mooring/internal/failpoint"
+	"github.com/mooring-dev/mooring/internal/mcp"
+	"github.com/mooring-dev/mooring/internal/shard"
+)
+
+// Sessions is what a task needs to know of its session's runtime.
+type Sessions interface {
+	Snapshot(id mcp.SessionID) (*mcp.Snapshot, bool)
+}
+
+// Reconciler converges McpTasks.
+type Reconciler struct {
+	// Client reads from the cache and sees its own writes.
+	Client   client.Client
+	Sessions Sessions
+	Executor *Executor
+	Owner    shard.Owner
+	Wake     *wake.Source[types.UID]
+
+	Concurrency int
+}
+
+var _ reconcile.Reconciler = (*Reconciler)(nil)
+
+// +kubebuilder:rbac:groups=mcp.mooring.dev,resources=mcptasks,verbs=get;list;watch;update;patch;delete
+// +kubebuilder:rbac:groups=mcp.mooring.dev,resources=mcptasks/status,verbs=get;update;patch
+
+// Reconcile moves a task one step: refuse, wait, record and launch, or write down how the call ended.
+func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	task := &v1alpha1.McpTask{}
+	if err := r.Client.Get(ctx, request.NamespacedName, task); err != nil {
+		if apierrors.IsNotFound(err) {
+			r.forgetOthers("", request.NamespacedName)
+		}
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	r.forgetOthers(task.UID, request.NamespacedName)
+	if terminal(task) {
+		return r.finish(ctx, task)
+	}
+	before := task.Status.DeepCopy()
+	next, err := r.step(ctx, task)
+	if err != nil || next.wait {
+		return ctrl.Result{}, err
+	}
+	task.Status.ObservedGeneration = task.Generation
+	setConditions(report.For(&task.Status.Conditions, task.Generation), &task.Status, next.verdict)
+	if _, err := report.Write(ctx, r.Client.Status(), task, before, &task.Status); err != nil {
+		return ctrl.Result{}, err
+	}
+	if terminal(task) {
+		return r.finish(ctx, task)
+	}
+	if next.launch != nil {
+		failpoint.Reach("task/recorded")
+		next.launch()
+	}
+	return ctrl.Result{RequeueAfter: next.after}, nil
+}
+
+// next is what a step decided: a verdict to write, and what to do once it is written.
+type next struct {
+	verdict verdict
+	launch  func()
+	after   time.Duration
+	// wait says that nothing is to be written: something will wake us.
+	wait bool
+}
+
+func (r *Reconciler) step(ctx context.Context, task *v1alpha1.McpTask) (next, error) {
+	if task.Status.Execution != nil {
+		return r.follow(task), nil
+	}
+	if problem := definition.CheckTask(task); problem != nil {
+		return next{verdict: end(task, v1alpha1.TaskFailed, problem.Reason, problem.Message)}, nil
+	}
+	if task.Spec.Cancel == v1alpha1.CancelRequested || task.DeletionTimestamp != nil {
+		return next{verdict: end(task, v1alpha1.TaskCancelled, v1alpha1.ReasonCancelRequested, "cancelled before it was sent")}, nil
+	}
+	deadline := lifetimeEnd(task)
+	if !time.Now().Before(deadline) {
+		return next{verdict: end(task, v1alpha1.TaskFailed, v1alpha1.ReasonLifetimeExceeded,
+			"spec.lifetimeSeconds ended before the call could be sent")}, nil
+	}
+	session := &v1alpha1.McpSession{}
+	err := r.Client.Get(ctx, types.NamespacedName{Namespace: task.Namespace, Name: task.Spec.SessionRef.Name}, session)
+	if client.IgnoreNotFound(err) != nil {
+		return next{}, fmt.Errorf("read session: %w", err)
+	}
+	if err != nil || session.DeletionTimestamp != nil {
+		return next{after: time.Until(deadline), verdict: waiting(v1alpha1.ReasonSessionNotFound,
+			"there is no session "+task.Spec.SessionRef.Name+" yet")}, nil
+	}
+	return r.begin(task, session, deadline), nil
+}
+
+// begin records the call and returns how to make it, if the session offers the tool.
+func (r *Reconciler) begin(task *v1alpha1.McpTask, session *v1alpha1.McpSession, deadline time.Time) next {
+	id := mcp.SessionID(session.UID)
+	if _, self := r.Owner.Owner(id); !self {
+		return next{wait: true}
+	}
+	snapshot, _ := r.Sessions.Snapshot(id)
+	tool, why := find(snapshot, task.Spec.Tool)
+	if why != nil {
+		if why.final {
+			return next{verdict: end(task, v1alpha1.TaskFailed, why.reason, why.message)}
+		}
+		return next{after: time.Until(deadline), verdict: waiting(why.reason, why.message)}
+	}
+	r.Wake.Bind(task.UID, client.ObjectKeyFromObject(task))
+	now := metav1.Now().Rfc3339Copy()
+	task.Status.ID = "mcp_task_" + string(task.UID)
+	task.Status.State = v1alpha1.TaskWorking
+	task.Status.StartTime = &now
+	task.Status.Execution = &v1alpha1.TaskExecution{
+		Holder: r.Executor.Holder, Fence: r.Executor.Prepare(task.UID), SessionUID: session.UID,
+		Server: tool.Server, Tool: tool.Tool.Name, RecordedTime: now,
+	}
+	return next{verdict: running(), launch: r.launch(task, id, deadline)}
+}
+
+func (r *Reconciler) launch(task *v1alpha1.McpTask, id mcp.SessionID, deadline time.Time) func() {
+	request := mcp.CallRequest{Tool: task.Spec.Tool}
+	if task.Spec.Arguments != "" {
+		request.Arguments = []byte(task.Spec.Arguments)
+	}
+	return func() { r.Executor.Launch(task.UID, id, request, deadline) }
+}
+
+// follow decides what a recorded call has come to.
+func (r *Reconciler) follow(task *v1alpha1.McpTask) next {
+	record := task.Status.Execution
+	if !r.Executor.Holds(task.UID, record.Holder, record.Fence) {
+		return next{verdict: end(task, v1alpha1.TaskFailed, v1alpha1.ReasonOutcomeUnknown,
+			"the operator ended after the call was recorded and before its answer was: it may have taken effect, and is not sent again")}
+	}
+	r.Wake.Bind(task.UID, client.ObjectKeyFromObject(task))
+	if o := r.Executor.Outcome(task.UID); o != nil {
+		failpoint.Reach("task/answered")
+		return next{verdict: conclude(task, o)}
+	}
+	switch {
+	case task.DeletionTimestamp != nil:
+		r.Executor.Cancel(task.UID, errTaskDeleted)
+	case task.Spec.Cancel == v1alpha1.CancelRequested:
+		r.Executor.Cancel(task.UID, errCancelRequested)
+	}
+	// The write of the record may have landed although its answer was lost; Launch makes the call once.
+	return next{verdict: running(), launch: r.launch(task, mcp.SessionID(record.SessionUID), lifetimeEnd(task))}
+}
+
+// finish drops what is held for a task that is terminal, and deletes it when its time is over.
+func (r *Reconciler) finish(ctx context.Context, task *v1alpha1.McpTask) (ctrl.Result, error) {
+	r.Executor.Forget(task.UID)
+	r.Wake.Unbind(task.UID)
+	if task.Spec.TTLSecondsAfterFinished == nil || task.Status.CompletionTime == nil || task.DeletionTimestamp != nil {
+		return ctrl.Result{}, nil
+	}
+	left := time.Until(task.Status.CompletionTime.Add(time.Duration(*task.Spec.TTLSecondsAfterFinished) * time.Second))
+	if left > 0 {
+		return ctrl.Result{RequeueAfter: left}, nil
+	}
+	err := r.Client.Delete(ctx, task, client.Preconditions{UID: &task.UID}, client.PropagationPolicy(metav1.DeletePropagationBackground))
+	return ctrl.Result{}, client.IgnoreNotFound(err)
+}
+
+// forgetOthers ends the calls of tasks that had this name and are gone.
+func (r *Reconciler) forgetOthers(uid types.UID, key client.ObjectKey) {
+	for _, other := range r.Wake.Others(uid, key) {
+		r.Executor.Forget(other)
+		r.Wake.Unbind(other)
+	}
+}
+
+// defaultLifetime is TSK-02's.
+const defaultLifetime = 30 * time.Minute
+
+func lifetimeEnd(task *v1alpha1.McpTask) time.Time {
+	lifetime := defaultLifetime
+	if s := task.Spec.LifetimeSeconds; s > 0 {
+		lifetime = time.Duration(s) * time.Second
+	}
+	return task.CreationTimestamp.Add(lifetime)
+}

@@ -1,0 +1,158 @@
+// Copyright The Mooring Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package task
+
+import (
+	"errors"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/mooring-dev/mooring/api/v1alpha1"
+	"github.com/mooring-dev/mooring/internal/controller/report"
+	"github.com/mooring-dev/mooring/internal/mcp"
+	"github.com/mooring-dev/mooring/internal/mcp/catalog"
+	"github.com/mooring-dev/mooring/internal/mcp/clean"
+	"github.com/mooring-dev/mooring/internal/mcp/result"
+	"github.com/mooring-dev/mooring/internal/mcp/wire"
+)
+
+// verdict is the summary that a task's conditions are read from: as a Job's.
+type verdict struct {
+	ready   metav1.ConditionStatus
+	reason  string
+	message string
+}
+
+func running() verdict {
+	return verdict{ready: metav1.ConditionUnknown, reason: v1alpha1.ReasonRunning, message: "the call is under way"}
+}
+
+func waiting(reason, message string) verdict {
+	return verdict{ready: metav1.ConditionUnknown, reason: reason, message: message}
+}
+
+// end makes the task terminal.
+func end(task *v1alpha1.McpTask, state v1alpha1.TaskState, reason, message string) verdict {
+	now := metav1.Now().Rfc3339Copy()
+	task.Status.State = state
+	task.Status.CompletionTime = &now
+	v := verdict{ready: metav1.ConditionFalse, reason: reason, message: message}
+	if state == v1alpha1.TaskCompleted {
+		v.ready = metav1.ConditionTrue
+	}
+	return v
+}
+
+func terminal(task *v1alpha1.McpTask) bool {
+	switch task.Status.State {
+	case v1alpha1.TaskCompleted, v1alpha1.TaskFailed, v1alpha1.TaskCancelled:
+		return true
+	default:
+		return false
+	}
+}
+
+func setConditions(c report.Conditions, status *v1alpha1.McpTaskStatus, v verdict) {
+	c.Set(v1alpha1.ConditionReady, v.ready, v.reason, v.message)
+	done := status.CompletionTime != nil
+	c.Flag(v1alpha1.ConditionReconciling, !done, v.reason, v.message)
+	c.Flag(v1alpha1.ConditionComplete, done && v.ready == metav1.ConditionTrue, v.reason, v.message)
+	c.Flag(v1alpha1.ConditionFailed, done && v.ready == metav1.ConditionFalse, v.reason, v.message)
+	c.Flag(v1alpha1.ConditionStalled, done && v.ready == metav1.ConditionFalse, v.reason, v.message)
+	if v.reason == v1alpha1.ReasonNotImplemented || v.reason == v1alpha1.ReasonInvalidArguments {
+		c.Set(v1alpha1.ConditionAccepted, metav1.ConditionFalse, v.reason, v.message)
+	} else {
+		c.Set(v1alpha1.ConditionAccepted, metav1.ConditionTrue, v1alpha1.ReasonAccepted, "the spec can be acted upon")
+	}
+}
+
+// obstacle is why a call cannot be made now, or at all.
+type obstacle struct {
+	reason, message string
+	final           bool
+}
+
+// find looks for a tool that may be called now. Waiting costs nothing while a server is still being tried, for it may be
+// the one that has the tool; when all have come to rest, nothing will bring it.
+func find(snapshot *mcp.Snapshot, name string) (catalog.ProjectedTool, *obstacle) {
+	if snapshot == nil || snapshot.Projection == nil {
+		return catalog.ProjectedTool{}, &obstacle{reason: v1alpha1.ReasonWaitingForSession, message: "the session has listed no tools yet"}
+	}
+	tool, ok := snapshot.Projection.Lookup(name)
+	switch {
+	case ok && tool.Tool.TaskSupport == taskRequired:
+		return tool, &obstacle{reason: v1alpha1.ReasonNotImplemented, final: true,
+			message: "the tool runs as a task only, which is not implemented yet"}
+	case ok:
+		return tool, nil
+	}
+	for i := range snapshot.Servers {
+		if s := &snapshot.Servers[i]; s.State != mcp.StateConnected || s.Tools == nil {
+			return tool, &obstacle{reason: v1alpha1.ReasonWaitingForSession, message: "not every server of the session has listed its tools"}
+		}
+	}
+	return tool, &obstacle{reason: v1alpha1.ReasonToolNotFound, final: true, message: "the session offers no tool of this name"}
+}
+
+const taskRequired = "required"
+
+// conclude writes down how a call ended.
+func conclude(task *v1alpha1.McpTask, o *outcome) verdict {
+	if o.err != nil {
+		return concludeError(task, o)
+	}
+	summary, err := result.Summarize(o.result.Result, v1alpha1.ResultPreviewBytes)
+	if err != nil {
+		return end(task, v1alpha1.TaskFailed, v1alpha1.ReasonInvalidResult, "the server answered with something that is no tool result")
+	}
+	r := &v1alpha1.TaskResult{
+		Outcome: v1alpha1.OutcomeSuccess, Preview: summary.Preview, Truncation: v1alpha1.TruncationNone,
+		ContentCount: int32(min(summary.Parts, 1<<30)), TextBytes: int64(summary.TextBytes), //nolint:gosec // bounded here
+		StructuredBytes: int64(summary.StructuredBytes),
+	}
+	if summary.Truncated {
+		r.Truncation = v1alpha1.TruncationCut
+	}
+	task.Status.Result = r
+	if summary.IsError {
+		r.Outcome = v1alpha1.OutcomeToolError
+		return end(task, v1alpha1.TaskFailed, v1alpha1.ReasonToolError, "the tool reported an error; see status.result")
+	}
+	return end(task, v1alpha1.TaskCompleted, v1alpha1.ReasonCompleted, "the tool returned a result")
+}
+
+func concludeError(task *v1alpha1.McpTask, o *outcome) verdict {
+	var callErr *mcp.CallError
+	errors.As(o.err, &callErr)
+	unknown := callErr == nil || callErr.OutcomeUnknown()
+	switch {
+	case errors.Is(o.cause, errCancelRequested), errors.Is(o.cause, errTaskDeleted):
+		message := "cancelled before it was sent"
+		if unknown {
+			message = "cancelled while the server worked on it: it may have taken effect"
+		}
+		return end(task, v1alpha1.TaskCancelled, v1alpha1.ReasonCancelRequested, message)
+	case callErr != nil && callErr.Reason == mcp.CallSessionNotFound:
+		return end(task, v1alpha1.TaskCancelled, v1alpha1.ReasonSessionDeleted, "the session is gone; the call was not sent")
+	case callErr != nil && callErr.Reason == mcp.CallAborted && o.cause == nil:
+		// We did not end it, so its session did.
+		return end(task, v1alpha1.TaskCancelled, v1alpha1.ReasonSessionDeleted,
+			"the session ended while the server worked on the call: it may have taken effect")
+	case unknown && callErr != nil && callErr.Reason == mcp.CallTimeout, errors.Is(o.cause, errLifetime):
+		return end(task, v1alpha1.TaskFailed, v1alpha1.ReasonTimeout, "no answer in time: the call may have taken effect, and is not sent again")
+	case unknown:
+		return end(task, v1alpha1.TaskFailed, v1alpha1.ReasonOutcomeUnknown,
+			"the connection was lost before an answer came: the call may have taken effect, and is not sent again")
+	}
+	return end(task, v1alpha1.TaskFailed, string(callErr.Reason), errorMessage(callErr))
+}
+
+func errorMessage(err *mcp.CallError) string {
+	var rpc *wire.Error
+	if errors.As(err, &rpc) {
+		return clean.Text(fmt.Sprintf("the server answered with error %d: %s", rpc.Code, rpc.Message), v1alpha1.MessageBytes/6)
+	}
+	return "the call was not made: " + string(err.Reason)
+}
