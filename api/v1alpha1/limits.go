@@ -1,0 +1,25 @@
+// Copyright The Mooring Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+// Budgets that the operator keeps to when it writes status. Bytes are those of the JSON encoding that the API server
+// stores, with <, > and & escaped.
+const (
+	// MaxSessionServers bounds the servers of one session, over all layers.
+	MaxSessionServers = 64
+	// InlineToolsBytes is how large a projection may be that stands in status.tools whole.
+	InlineToolsBytes = 16 << 10
+	// ListedToolsBytes bounds the names that stand in status.tools of a larger projection.
+	ListedToolsBytes = 48 << 10
+	// MaxListedTools bounds the entries of status.tools.
+	MaxListedTools = 1024
+	// ChunkBytes bounds one ConfigMap of a stored catalog.
+	ChunkBytes = 768 << 10
+	// ResultPreviewBytes bounds the preview of a task's result.
+	ResultPreviewBytes = 16 << 10
+	// MessageBytes bounds a condition's message that the operator writes.
+	MessageBytes = 1024
+	// ErrorMessageBytes bounds a server's last error.
+	ErrorMessageBytes = 512
+)
