@@ -20,6 +20,19 @@ const (
 	ResultPreviewBytes = 16 << 10
 	// MessageBytes bounds a condition's message that the operator writes.
 	MessageBytes = 1024
-	// ErrorMessageBytes bounds a server's last error.
+	// ErrorMessageBytes bounds a server's last error, and the message of a skipped server.
 	ErrorMessageBytes = 512
+	// ServerInfoBytes bounds each field by which a server names itself.
+	ServerInfoBytes = 256
+	// SubscriptionsBytes bounds status.subscriptions.
+	SubscriptionsBytes = 32 << 10
+	// CapabilitiesBytes bounds the capabilities of a server that status names, together; MaxCapabilities and
+	// MaxCapabilityLength bound their number and each of them. What does not fit is left out.
+	CapabilitiesBytes   = 1024
+	MaxCapabilities     = 32
+	MaxCapabilityLength = 64
+	// ScopesBytes bounds the granted scopes of a server that status names, together. What does not fit is left out.
+	ScopesBytes = 1024
+	// MaxCatalogChunks bounds the ConfigMaps that a session names.
+	MaxCatalogChunks = 384
 )

@@ -139,7 +139,7 @@ type CatalogStatus struct {
 	// server and digest, in this order, are its whole catalog.
 	// +optional
 	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=512
+	// +kubebuilder:validation:MaxItems=384
 	Chunks []CatalogChunk `json:"chunks,omitempty"`
 }
 
