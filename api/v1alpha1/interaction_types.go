@@ -18,6 +18,7 @@ const (
 )
 
 // SessionInteraction says who answers when a server asks a question.
+// +kubebuilder:validation:MinProperties=1
 type SessionInteraction struct {
 	// surface says who answers: None (default), Agent or Human.
 	// +optional
@@ -83,7 +84,7 @@ type Hook struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
 	// +kubebuilder:validation:Pattern=`^[!-~]+$`
-	// +kubebuilder:validation:XValidation:rule="isURL(self) && url(self).getScheme() == 'https' && url(self).getHostname() != '' && !self.contains('@') && !self.contains('#')",message="hooks.url: must be an https URL with a host, without user information and fragment"
+	// +kubebuilder:validation:XValidation:rule="isURL(self) && url(self).getScheme() == 'https' && url(self).getHostname() != '' && !self.contains('@') && !self.contains('#')",message="url: must be an https URL with a host, without user information and fragment"
 	URL string `json:"url,omitempty"`
 
 	// events say when the hook is asked.

@@ -35,8 +35,10 @@ type McpServer struct {
 
 // McpServerSpec is the definition of a server.
 // +kubebuilder:validation:XValidation:rule="!has(self.oauth) || self.transport.type != 'Stdio'",message="oauth: may not be set when transport.type is 'Stdio'"
-// +kubebuilder:validation:XValidation:rule="!has(self.oauth) || !has(self.transport.streamableHTTP) || !has(self.transport.streamableHTTP.headers) || !self.transport.streamableHTTP.headers.exists(h, h.name.lowerAscii() == 'authorization')",message="oauth: may not be set beside a header 'Authorization' in transport.streamableHTTP.headers"
-// +kubebuilder:validation:XValidation:rule="!has(self.oauth) || !has(self.transport.sse) || !has(self.transport.sse.headers) || !self.transport.sse.headers.exists(h, h.name.lowerAscii() == 'authorization')",message="oauth: may not be set beside a header 'Authorization' in transport.sse.headers"
+// +kubebuilder:validation:XValidation:rule="!has(self.oauth) || !has(self.transport.streamableHTTP) || !has(self.transport.streamableHTTP.headers) || !self.transport.streamableHTTP.headers.exists(h, h.name.lowerAscii() == 'authorization')",message="oauth: may not be set beside a header 'Authorization' in transport.streamableHTTP.headers; remove one of them"
+// +kubebuilder:validation:XValidation:rule="!has(self.oauth) || !has(self.transport.sse) || !has(self.transport.sse.headers) || !self.transport.sse.headers.exists(h, h.name.lowerAscii() == 'authorization')",message="oauth: may not be set beside a header 'Authorization' in transport.sse.headers; remove one of them"
+// +kubebuilder:validation:XValidation:rule="!has(self.oauth) || !has(self.transport.streamableHTTP) || self.transport.streamableHTTP.url.matches('^(?i)(https://|http://(127[.]0[.]0[.]1|localhost|[[]::1[]])([:/?]|$))')",message="oauth: may be set only with an https transport.streamableHTTP.url, or http to 127.0.0.1, [::1] or localhost"
+// +kubebuilder:validation:XValidation:rule="!has(self.oauth) || !has(self.transport.sse) || self.transport.sse.url.matches('^(?i)(https://|http://(127[.]0[.]0[.]1|localhost|[[]::1[]])([:/?]|$))')",message="oauth: may be set only with an https transport.sse.url, or http to 127.0.0.1, [::1] or localhost"
 type McpServerSpec struct {
 	// transport says how the server is reached.
 	// +required
@@ -76,11 +78,13 @@ type McpServerSpec struct {
 }
 
 // McpServerStatus is what was observed of a definition.
+// +kubebuilder:validation:MinProperties=1
 type McpServerStatus struct {
-	// conditions: Accepted, Ready, Stalled.
+	// conditions are Accepted, Ready, Stalled.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
+	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=8
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
@@ -94,7 +98,7 @@ type McpServerStatus struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1000000
-	Sessions int32 `json:"sessions"`
+	Sessions int32 `json:"sessions"` //nolint:kubeapilinter // always written, so that kubectl prints a zero
 }
 
 // McpServerList is a list of McpServers.

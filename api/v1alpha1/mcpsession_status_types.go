@@ -10,12 +10,14 @@ import (
 
 // McpSessionStatus is what was observed of a session. It holds no credential, no link of an authorization server and no
 // answer of a person; what servers said is cleaned and cut.
+// +kubebuilder:validation:MinProperties=1
 type McpSessionStatus struct {
-	// conditions: Ready, Accepted, Resolved, Connected, CatalogSynced; and while they apply Reconciling, Stalled,
+	// conditions are Ready, Accepted, Resolved, Connected, CatalogSynced; and while they apply Reconciling, Stalled,
 	// ToolsDropped and Terminating.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
+	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=16
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
@@ -48,18 +50,21 @@ type McpSessionStatus struct {
 	// +optional
 	// +listType=map
 	// +listMapKey=name
+	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=64
 	Servers []SessionServerStatus `json:"servers,omitempty"`
 
 	// shadowedServers were replaced by a server of the same name in a later layer.
 	// +optional
 	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=64
 	ShadowedServers []ShadowedServer `json:"shadowedServers,omitempty"`
 
 	// skippedServers are entries that lead to no usable server.
 	// +optional
 	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=64
 	SkippedServers []SkippedServer `json:"skippedServers,omitempty"`
 
@@ -71,12 +76,14 @@ type McpSessionStatus struct {
 	// beyond that names that fit, and the named ConfigMaps hold the rest.
 	// +optional
 	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=1024
 	Tools []ProjectedTool `json:"tools,omitempty"`
 
 	// subscriptions are the resources whose updates are wanted, as many as fit 32 KiB.
 	// +optional
 	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=256
 	Subscriptions []SubscriptionStatus `json:"subscriptions,omitempty"`
 
@@ -84,6 +91,7 @@ type McpSessionStatus struct {
 	// +optional
 	// +listType=map
 	// +listMapKey=id
+	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=32
 	PendingInteractions []PendingInteraction `json:"pendingInteractions,omitempty"`
 
@@ -103,10 +111,11 @@ type McpSessionStatus struct {
 }
 
 // CatalogStatus summarises what a session's servers offer together.
+// +kubebuilder:validation:MinProperties=0
 type CatalogStatus struct {
 	// revision grows with each change of the projection and never goes back.
 	// +optional
-	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=9007199254740991
 	Revision int64 `json:"revision,omitempty"`
 
@@ -121,17 +130,17 @@ type CatalogStatus struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=64000
-	ToolCount int32 `json:"toolCount"`
+	ToolCount int32 `json:"toolCount"` //nolint:kubeapilinter // always written, so that kubectl prints a zero
 
 	// listedToolCount is the number of those that stand in status.tools.
 	// +optional
-	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1024
 	ListedToolCount int32 `json:"listedToolCount,omitempty"`
 
 	// bytes of all projected definitions together.
 	// +optional
-	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1073741824
 	Bytes int64 `json:"bytes,omitempty"`
 
@@ -139,6 +148,7 @@ type CatalogStatus struct {
 	// server and digest, in this order, are its whole catalog.
 	// +optional
 	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=384
 	Chunks []CatalogChunk `json:"chunks,omitempty"`
 }
@@ -301,7 +311,7 @@ type PendingInteraction struct {
 
 	// fieldCount is the number of fields, for kind Form.
 	// +optional
-	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=32
 	FieldCount int32 `json:"fieldCount,omitempty"`
 
@@ -313,8 +323,8 @@ type PendingInteraction struct {
 	Task string `json:"task,omitempty"`
 
 	// askedTime is when the server asked.
-	// +required
-	AskedTime metav1.Time `json:"askedTime,omitzero"`
+	// +optional
+	AskedTime *metav1.Time `json:"askedTime,omitempty"`
 
 	// expiryTime is when the question is given up.
 	// +optional

@@ -36,6 +36,7 @@ type McpSession struct {
 
 // McpSessionSpec is what a session should be. Servers come in four layers: workspace, plugins, servers, overrides. A
 // later layer replaces a server of an earlier one whole, by name.
+// +kubebuilder:validation:MinProperties=1
 // +kubebuilder:validation:XValidation:rule="has(self.roots) == has(oldSelf.roots) && (!has(self.roots) || self.roots == oldSelf.roots)",message="roots: may not be changed, set or unset after creation; create another McpSession"
 // +kubebuilder:validation:XValidation:rule="has(self.sampling) == has(oldSelf.sampling) && (!has(self.sampling) || self.sampling == oldSelf.sampling)",message="sampling: may not be changed, set or unset after creation; create another McpSession"
 // +kubebuilder:validation:XValidation:rule="has(self.serviceAccountName) == has(oldSelf.serviceAccountName) && (!has(self.serviceAccountName) || self.serviceAccountName == oldSelf.serviceAccountName)",message="serviceAccountName: may not be changed, set or unset after creation; create another McpSession"
@@ -199,6 +200,7 @@ const (
 )
 
 // SessionOverrides is the last layer of servers.
+// +kubebuilder:validation:MinProperties=1
 type SessionOverrides struct {
 	// mode Exclusive ignores workspace, plugins and servers; Merge, the default, replaces by name.
 	// +optional

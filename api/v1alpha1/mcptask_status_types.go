@@ -29,11 +29,13 @@ const (
 )
 
 // McpTaskStatus is what became of a call.
+// +kubebuilder:validation:MinProperties=1
 type McpTaskStatus struct {
-	// conditions: Ready, Accepted; while it runs Reconciling; at the end Complete, or Failed and Stalled.
+	// conditions are Ready, Accepted; while it runs Reconciling; at the end Complete, or Failed and Stalled.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
+	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=16
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
@@ -115,8 +117,8 @@ type TaskProgress struct {
 	Message string `json:"message,omitempty"`
 
 	// updateTime is when it was reported.
-	// +required
-	UpdateTime metav1.Time `json:"updateTime,omitzero"`
+	// +optional
+	UpdateTime *metav1.Time `json:"updateTime,omitempty"`
 }
 
 // TaskExecution is the record that is written before a call is sent.
@@ -156,7 +158,7 @@ type TaskExecution struct {
 	Tool string `json:"tool,omitempty"`
 
 	// recordedTime is when the record was made.
-	// +required
+	// +optional
 	RecordedTime metav1.Time `json:"recordedTime,omitzero"`
 }
 
@@ -196,7 +198,7 @@ type TaskResult struct {
 
 	// previewBytes is the preview's length in bytes of UTF-8.
 	// +optional
-	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=16384
 	PreviewBytes int32 `json:"previewBytes,omitempty"`
 
@@ -206,31 +208,32 @@ type TaskResult struct {
 
 	// contentCount is the number of content parts.
 	// +optional
-	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1073741824
 	ContentCount int32 `json:"contentCount,omitempty"`
 
 	// textBytes is the length of all text in bytes of UTF-8.
 	// +optional
-	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1073741824
 	TextBytes int64 `json:"textBytes,omitempty"`
 
 	// structuredBytes is the length of the structured content as JSON.
 	// +optional
-	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1073741824
 	StructuredBytes int64 `json:"structuredBytes,omitempty"`
 
 	// artifactCount is the number of artifacts, those that artifacts does not name included.
 	// +optional
-	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=256
 	ArtifactCount int32 `json:"artifactCount,omitempty"`
 
 	// artifacts are what the result holds beside the preview; read through the gateway. At most 64.
 	// +optional
 	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=64
 	Artifacts []Artifact `json:"artifacts,omitempty"`
 }
@@ -270,7 +273,7 @@ type Artifact struct {
 
 	// bytes of the content.
 	// +optional
-	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=67108864
 	Bytes int64 `json:"bytes,omitempty"`
 }

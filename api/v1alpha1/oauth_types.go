@@ -56,7 +56,7 @@ const (
 )
 
 // OAuth says how access tokens are obtained. The server names its authorization server; its endpoints are never typed.
-// +kubebuilder:validation:XValidation:rule="self.grant != 'ClientCredentials' || has(self.client)",message="oauth.client: must be set when oauth.grant is 'ClientCredentials'"
+// +kubebuilder:validation:XValidation:rule="self.grant != 'ClientCredentials' || (has(self.client) && has(self.client.secretRef))",message="client.secretRef: must be set when grant is 'ClientCredentials'"
 type OAuth struct {
 	// grant is the way to obtain tokens.
 	// +required
@@ -65,6 +65,7 @@ type OAuth struct {
 	// scopes to ask for; at most 32. When absent, the server's challenge decides.
 	// +optional
 	// +listType=set
+	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=32
 	// +kubebuilder:validation:items:MinLength=1
 	// +kubebuilder:validation:items:MaxLength=128

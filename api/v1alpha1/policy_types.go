@@ -5,7 +5,7 @@ package v1alpha1
 
 // CallPolicy bounds tool calls (CALL-01, CALL-02).
 // +kubebuilder:validation:MinProperties=1
-// +kubebuilder:validation:XValidation:rule="!has(self.idleTimeoutSeconds) || self.idleTimeoutSeconds <= (has(self.totalTimeoutSeconds) ? self.totalTimeoutSeconds : 300)",message="calls.idleTimeoutSeconds: may not be greater than calls.totalTimeoutSeconds"
+// +kubebuilder:validation:XValidation:rule="!has(self.idleTimeoutSeconds) || self.idleTimeoutSeconds <= (has(self.totalTimeoutSeconds) ? self.totalTimeoutSeconds : 300)",message="idleTimeoutSeconds: may not be greater than totalTimeoutSeconds, which is 300 when absent"
 type CallPolicy struct {
 	// totalTimeoutSeconds bounds a call; 1 to 1800, 300 when absent.
 	// +optional
@@ -22,7 +22,7 @@ type CallPolicy struct {
 
 // RecoveryPolicy says how a lost connection is tried again (REC-01).
 // +kubebuilder:validation:MinProperties=1
-// +kubebuilder:validation:XValidation:rule="(has(self.initialDelayMilliseconds) ? self.initialDelayMilliseconds : 1000) <= (has(self.maxDelayMilliseconds) ? self.maxDelayMilliseconds : 30000)",message="recovery.initialDelayMilliseconds: may not be greater than recovery.maxDelayMilliseconds"
+// +kubebuilder:validation:XValidation:rule="(has(self.initialDelayMilliseconds) ? self.initialDelayMilliseconds : 1000) <= (has(self.maxDelayMilliseconds) ? self.maxDelayMilliseconds : 30000)",message="initialDelayMilliseconds: may not be greater than maxDelayMilliseconds; when absent they are 1000 and 30000"
 type RecoveryPolicy struct {
 	// maxAttempts after a loss; 0 to 20, 5 when absent. 0 leaves a lost connection lost.
 	// +optional
@@ -118,7 +118,7 @@ type SamplingPolicy struct {
 
 // TaskPolicy bounds background tasks (TSK-02).
 // +kubebuilder:validation:MinProperties=1
-// +kubebuilder:validation:XValidation:rule="(has(self.ttlSeconds) ? self.ttlSeconds : 600) <= (has(self.lifetimeSeconds) ? self.lifetimeSeconds : 1800)",message="tasks.ttlSeconds: may not be greater than tasks.lifetimeSeconds; when absent they are 600 and 1800"
+// +kubebuilder:validation:XValidation:rule="(has(self.ttlSeconds) ? self.ttlSeconds : 600) <= (has(self.lifetimeSeconds) ? self.lifetimeSeconds : 1800)",message="ttlSeconds: may not be greater than lifetimeSeconds; when absent they are 600 and 1800"
 type TaskPolicy struct {
 	// mode turns background tasks on or off for this server.
 	// +optional

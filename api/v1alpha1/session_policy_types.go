@@ -54,6 +54,7 @@ const (
 )
 
 // SessionTools says which tools the agent sees, and how.
+// +kubebuilder:validation:MinProperties=1
 type SessionTools struct {
 	// allow holds at most 128 globs over projected names such as mcp__github__*; a tool must match one. Absent, every
 	// tool is allowed; to allow none, deny *.
@@ -140,7 +141,8 @@ const (
 )
 
 // SessionRoots are the directories that servers are told of.
-// +kubebuilder:validation:XValidation:rule="self.mode == 'Fixed' || !has(self.items)",message="roots.items: may not be set when roots.mode is 'Agent'"
+// +kubebuilder:validation:MinProperties=1
+// +kubebuilder:validation:XValidation:rule="self.mode == 'Fixed' || !has(self.items)",message="items: may not be set when mode is 'Agent'"
 type SessionRoots struct {
 	// mode Agent asks the agent for its roots; Fixed, the default, tells of items.
 	// +optional
@@ -198,8 +200,9 @@ const (
 )
 
 // SessionSampling says who answers when a server asks for a model's completion.
+// +kubebuilder:validation:MinProperties=1
 // +union
-// +kubebuilder:validation:XValidation:rule="has(self.model) == (self.mode == 'Model')",message="sampling.model: must be set when sampling.mode is 'Model', and may not be set otherwise"
+// +kubebuilder:validation:XValidation:rule="has(self.model) == (self.mode == 'Model')",message="model: must be set when mode is 'Model', and may not be set otherwise"
 type SessionSampling struct {
 	// mode says who answers: Off (default), Model or Agent.
 	// +optional
@@ -220,7 +223,7 @@ type Model struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
 	// +kubebuilder:validation:Pattern=`^[!-~]+$`
-	// +kubebuilder:validation:XValidation:rule="isURL(self) && url(self).getScheme() == 'https' && url(self).getHostname() != '' && !self.contains('@') && !self.contains('?') && !self.contains('#')",message="sampling.model.url: must be an https URL with a host, without user information, query and fragment"
+	// +kubebuilder:validation:XValidation:rule="isURL(self) && url(self).getScheme() == 'https' && url(self).getHostname() != '' && !self.contains('@') && !self.contains('?') && !self.contains('#')",message="url: must be an https URL with a host, without user information, query and fragment"
 	URL string `json:"url,omitempty"`
 
 	// name of the model, as the API knows it; at most 256 characters.

@@ -66,7 +66,7 @@ type SessionServerStatus struct {
 
 	// connectionGeneration grows with each attempt to connect and each manual disconnect.
 	// +optional
-	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=9007199254740991
 	ConnectionGeneration int64 `json:"connectionGeneration,omitempty"`
 
@@ -84,6 +84,7 @@ type SessionServerStatus struct {
 	// capabilities that the server declared, such as tools.listChanged; at most 32.
 	// +optional
 	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=32
 	// +kubebuilder:validation:items:MinLength=1
 	// +kubebuilder:validation:items:MaxLength=64
@@ -92,31 +93,31 @@ type SessionServerStatus struct {
 
 	// toolCount is the number of usable tools that the server offers, before spec.tools is applied.
 	// +optional
-	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000
 	ToolCount int32 `json:"toolCount,omitempty"`
 
 	// resourceCount is the number of resources that the server lists.
 	// +optional
-	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000
 	ResourceCount int32 `json:"resourceCount,omitempty"`
 
 	// resourceTemplateCount is the number of resource templates that the server lists.
 	// +optional
-	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000
 	ResourceTemplateCount int32 `json:"resourceTemplateCount,omitempty"`
 
 	// promptCount is the number of prompts that the server lists.
 	// +optional
-	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000
 	PromptCount int32 `json:"promptCount,omitempty"`
 
 	// catalogRevision is the session's catalog revision at which this server's tools last changed.
 	// +optional
-	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=9007199254740991
 	CatalogRevision int64 `json:"catalogRevision,omitempty"`
 
@@ -200,6 +201,7 @@ type AuthorizationStatus struct {
 	// scopes that were granted; at most 16.
 	// +optional
 	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:items:MinLength=1
 	// +kubebuilder:validation:items:MaxLength=128
@@ -215,16 +217,17 @@ type AuthorizationStatus struct {
 }
 
 // RecoveryStatus says which attempt to connect runs or is awaited.
+// +kubebuilder:validation:MinProperties=0
 type RecoveryStatus struct {
 	// attempt that runs or is awaited, from 1.
 	// +optional
-	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100
 	Attempt int32 `json:"attempt,omitempty"`
 
 	// limit is the last attempt that will be made.
 	// +optional
-	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100
 	Limit int32 `json:"limit,omitempty"`
 

@@ -47,7 +47,7 @@ type Header struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9!#$%^_\|~.-]+$`
-	// +kubebuilder:validation:XValidation:rule="!self.lowerAscii().matches('^(host|connection|upgrade|te|trailer|transfer-encoding|keep-alive|accept|last-event-id|content-.*|mcp-.*|proxy-.*)$')",message="headers.name: this header belongs to the protocol and may not be set"
+	// +kubebuilder:validation:XValidation:rule="!self.lowerAscii().matches('^(host|connection|upgrade|te|trailer|transfer-encoding|keep-alive|accept|last-event-id|content-.*|mcp-.*|proxy-.*)$')",message="name: this header belongs to the protocol or the connection and may not be set"
 	Name string `json:"name,omitempty"`
 
 	// value of the header, in the clear. Put credentials into a Secret.
@@ -66,32 +66,39 @@ type Header struct {
 type ServerSource struct {
 	// selector over labels; an empty one selects all.
 	// +required
-	Selector LabelSelector `json:"selector,omitzero"`
+	Selector *LabelSelector `json:"selector,omitempty"`
 }
 
 // LabelValue is the value of a label.
+// +kubebuilder:validation:MinLength=0
 // +kubebuilder:validation:MaxLength=63
 // +kubebuilder:validation:Pattern=`^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$`
 type LabelValue string
 
 // LabelSelector is a bounded label selector. Its requirements are joined by and.
+// +kubebuilder:validation:MinProperties=0
 // +structType=atomic
 type LabelSelector struct {
 	// matchLabels holds at most 16 labels that must have the given values.
 	// +optional
+	// +kubebuilder:validation:MinProperties=0
 	// +kubebuilder:validation:MaxProperties=16
-	// +kubebuilder:validation:XValidation:rule="self.all(k, size(k) >= 1 && size(k) <= 253 && k.matches('^[A-Za-z0-9./_-]+$'))",message="selector.matchLabels: every key must be a label's name, at most 253 characters"
+	// +kubebuilder:validation:XValidation:rule="self.all(k, size(k) >= 1 && size(k) <= 253 && k.matches('^[A-Za-z0-9./_-]+$'))",message="matchLabels: every key must be a label's name, at most 253 characters"
 	MatchLabels map[string]LabelValue `json:"matchLabels,omitempty"`
 
 	// matchExpressions holds at most 16 requirements.
 	// +optional
 	// +listType=atomic
+	// +kubebuilder:validation:MinItems=0
 	// +kubebuilder:validation:MaxItems=16
 	MatchExpressions []LabelRequirement `json:"matchExpressions,omitempty"`
 }
 
-// AsSelector returns the selector that s describes: one that selects everything when s is empty.
+// AsSelector returns the selector that s describes: one that selects everything when s is empty, and nothing when it is nil.
 func (s *LabelSelector) AsSelector() (labels.Selector, error) {
+	if s == nil {
+		return labels.Nothing(), nil
+	}
 	out := &metav1.LabelSelector{}
 	for key, value := range s.MatchLabels {
 		metav1.AddLabelToSelector(out, key, string(value))
@@ -108,7 +115,7 @@ func (s *LabelSelector) AsSelector() (labels.Selector, error) {
 }
 
 // LabelRequirement is one requirement of a label selector.
-// +kubebuilder:validation:XValidation:rule="(self.operator in ['In','NotIn']) == (has(self.values) && size(self.values) > 0)",message="selector.matchExpressions: values must be set with operator In and NotIn, and may not be set with Exists and DoesNotExist"
+// +kubebuilder:validation:XValidation:rule="(self.operator in ['In','NotIn']) == (has(self.values) && size(self.values) > 0)",message="values: must be set when operator is 'In' or 'NotIn', and may not be set otherwise"
 type LabelRequirement struct {
 	// key is the label's name.
 	// +required
@@ -124,6 +131,7 @@ type LabelRequirement struct {
 	// values holds at most 16 values.
 	// +optional
 	// +listType=atomic
+	// +kubebuilder:validation:MinItems=0
 	// +kubebuilder:validation:MaxItems=16
 	Values []LabelValue `json:"values,omitempty"`
 }

@@ -65,7 +65,7 @@ var keyBytes = map[string]budget{
 	"McpSession.spec.plugins.selector.matchLabels":   {bytes: 253, rule: labelKeyRule},
 }
 
-const labelKeyRule = "selector.matchLabels: every key must be a label's name, at most 253 characters"
+const labelKeyRule = "matchLabels: every key must be a label's name, at most 253 characters"
 
 // TestWorstCaseSize proves from the generated schemas that no object outgrows the store: nothing is unbounded, and spec and
 // status together are at most 1 MiB in the encoding that the API server stores.

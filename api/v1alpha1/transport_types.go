@@ -16,9 +16,9 @@ const (
 
 // Transport is a union: the member that type names is set, and no other.
 // +union
-// +kubebuilder:validation:XValidation:rule="has(self.streamableHTTP) == (self.type == 'StreamableHTTP')",message="transport.streamableHTTP: must be set when transport.type is 'StreamableHTTP', and may not be set otherwise"
-// +kubebuilder:validation:XValidation:rule="has(self.sse) == (self.type == 'SSE')",message="transport.sse: must be set when transport.type is 'SSE', and may not be set otherwise"
-// +kubebuilder:validation:XValidation:rule="has(self.stdio) == (self.type == 'Stdio')",message="transport.stdio: must be set when transport.type is 'Stdio', and may not be set otherwise"
+// +kubebuilder:validation:XValidation:rule="has(self.streamableHTTP) == (self.type == 'StreamableHTTP')",message="streamableHTTP: must be set when type is 'StreamableHTTP', and may not be set otherwise"
+// +kubebuilder:validation:XValidation:rule="has(self.sse) == (self.type == 'SSE')",message="sse: must be set when type is 'SSE', and may not be set otherwise"
+// +kubebuilder:validation:XValidation:rule="has(self.stdio) == (self.type == 'Stdio')",message="stdio: must be set when type is 'Stdio', and may not be set otherwise"
 type Transport struct {
 	// type names the transport.
 	// +required
@@ -31,7 +31,7 @@ type Transport struct {
 
 	// sse reaches a server by the legacy HTTP+SSE transport.
 	// +optional
-	SSE *HTTPTransport `json:"sse,omitempty"`
+	SSE *SSETransport `json:"sse,omitempty"`
 
 	// stdio runs a server in a pod of its own for each session.
 	// +optional
@@ -50,24 +50,26 @@ const (
 	ProtocolLegacy Protocol = "Legacy"
 )
 
-// HTTPTransport reaches a server by HTTP.
+// HTTPTransport reaches a server by Streamable HTTP.
 type HTTPTransport struct {
 	// url of the MCP endpoint: http or https, with a host, without user information and fragment; at most 2048 characters.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=2048
 	// +kubebuilder:validation:Pattern=`^[!-~]+$`
-	// +kubebuilder:validation:XValidation:rule="isURL(self) && url(self).getScheme() in ['http','https'] && url(self).getHostname() != ''",message="url: must be an http or https URL with a host"
-	// +kubebuilder:validation:XValidation:rule="!self.contains('#')",message="url: may not have a fragment"
-	// +kubebuilder:validation:XValidation:rule="!self.matches('^[a-zA-Z]+://[^/?]*@')",message="url: may not carry user information; use headers"
-	// +kubebuilder:validation:XValidation:rule="!isURL(self) || !(url(self).getHostname() in ['169.254.169.254','169.254.170.2','100.100.100.200','[fd00:ec2::254]','metadata.google.internal'])",message="url: may not be a cloud metadata address"
+	// +kubebuilder:validation:XValidation:rule="isURL(self) && url(self).getScheme() in ['http', 'https'] && url(self).getHostname() != ''",message="url: must be an http or https URL with a host"
+	// +kubebuilder:validation:XValidation:rule="!self.contains('#')",message="url: may not have a fragment; remove what begins with #"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^[A-Za-z]+://[^/?#]*@')",message="url: may not carry user information; put credentials into headers, by secretKeyRef"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^(?i)https?://(169[.]254[.][0-9]+[.][0-9]+|100[.]100[.]100[.]200|192[.]0[.]0[.]192|[[](fe80:[^]]*|fd00:ec2::254|::ffff:(169[.]254[.]|a9fe:)[^]]*)[]]|metadata([.]google[.]internal|[.]goog)?)[.]?(:[0-9]*)?([/?#]|$)')",message="url: may not name a link-local or cloud metadata address; name the MCP server's own host"
 	URL string `json:"url,omitempty"`
 
 	// headers are sent with every request; at most 8, each name once.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
+	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=8
+	// +kubebuilder:validation:XValidation:rule="self.all(h, self.exists_one(o, o.name.lowerAscii() == h.name.lowerAscii()))",message="headers: a name may be set once only, in whatever case"
 	Headers []Header `json:"headers,omitempty"`
 
 	// caBundle holds certificates that replace the system's in verifying the server.
@@ -78,6 +80,33 @@ type HTTPTransport struct {
 	// +optional
 	// +default="Auto"
 	Protocol Protocol `json:"protocol,omitempty"`
+}
+
+// SSETransport reaches a server by the legacy HTTP+SSE transport.
+type SSETransport struct {
+	// url of the event stream: http or https, with a host, without user information and fragment; at most 2048 characters.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=2048
+	// +kubebuilder:validation:Pattern=`^[!-~]+$`
+	// +kubebuilder:validation:XValidation:rule="isURL(self) && url(self).getScheme() in ['http', 'https'] && url(self).getHostname() != ''",message="url: must be an http or https URL with a host"
+	// +kubebuilder:validation:XValidation:rule="!self.contains('#')",message="url: may not have a fragment; remove what begins with #"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^[A-Za-z]+://[^/?#]*@')",message="url: may not carry user information; put credentials into headers, by secretKeyRef"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^(?i)https?://(169[.]254[.][0-9]+[.][0-9]+|100[.]100[.]100[.]200|192[.]0[.]0[.]192|[[](fe80:[^]]*|fd00:ec2::254|::ffff:(169[.]254[.]|a9fe:)[^]]*)[]]|metadata([.]google[.]internal|[.]goog)?)[.]?(:[0-9]*)?([/?#]|$)')",message="url: may not name a link-local or cloud metadata address; name the MCP server's own host"
+	URL string `json:"url,omitempty"`
+
+	// headers are sent with every request; at most 8, each name once.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=8
+	// +kubebuilder:validation:XValidation:rule="self.all(h, self.exists_one(o, o.name.lowerAscii() == h.name.lowerAscii()))",message="headers: a name may be set once only, in whatever case"
+	Headers []Header `json:"headers,omitempty"`
+
+	// caBundle holds certificates that replace the system's in verifying the server.
+	// +optional
+	CABundle *CABundleReference `json:"caBundle,omitempty"`
 }
 
 // CABundleKind is the kind of object that holds a CA bundle.
@@ -113,7 +142,9 @@ type CABundleReference struct {
 }
 
 // StdioTransport runs a server as a process that speaks on its standard streams.
-// +kubebuilder:validation:XValidation:rule="has(self.image) != has(self.address)",message="transport.stdio: exactly one of image and address must be set"
+// +kubebuilder:validation:MinProperties=1
+// +kubebuilder:validation:XValidation:rule="has(self.image) != has(self.address)",message="stdio: exactly one of image and address must be set"
+// +kubebuilder:validation:XValidation:rule="!has(self.address) || !(has(self.command) || has(self.args) || has(self.env) || has(self.resources) || has(self.runtimeClassName) || has(self.imagePullSecrets))",message="stdio.address: nothing else may be set beside it; the bridge has its own command and environment"
 type StdioTransport struct {
 	// image of the container that holds the server.
 	// +optional
@@ -132,6 +163,7 @@ type StdioTransport struct {
 	// command that starts the server; the image's own when absent. At most 16 words.
 	// +optional
 	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:items:MinLength=1
 	// +kubebuilder:validation:items:MaxLength=256
@@ -140,7 +172,9 @@ type StdioTransport struct {
 	// args of the command; at most 64.
 	// +optional
 	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MinLength=0
 	// +kubebuilder:validation:items:MaxLength=512
 	Args []string `json:"args,omitempty"`
 
@@ -148,6 +182,7 @@ type StdioTransport struct {
 	// +optional
 	// +listType=map
 	// +listMapKey=name
+	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=64
 	Env []EnvVar `json:"env,omitempty"`
 
@@ -166,6 +201,7 @@ type StdioTransport struct {
 	// +optional
 	// +listType=map
 	// +listMapKey=name
+	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=4
 	ImagePullSecrets []LocalSecretReference `json:"imagePullSecrets,omitempty"`
 }

@@ -127,6 +127,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apiv1alpha1.ShadowedServerApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("SkippedServer"):
 		return &apiv1alpha1.SkippedServerApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("SSETransport"):
+		return &apiv1alpha1.SSETransportApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("StdioTransport"):
 		return &apiv1alpha1.StdioTransportApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Subscription"):

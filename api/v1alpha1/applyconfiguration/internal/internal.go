@@ -790,6 +790,23 @@ var schemaYAML = typed.YAMLObject(`types:
         scalar: string
 - name: com.github.mooring-dev.mooring.api.v1alpha1.RootsMode
   scalar: string
+- name: com.github.mooring-dev.mooring.api.v1alpha1.SSETransport
+  map:
+    fields:
+    - name: caBundle
+      type:
+        namedType: com.github.mooring-dev.mooring.api.v1alpha1.CABundleReference
+    - name: headers
+      type:
+        list:
+          elementType:
+            namedType: com.github.mooring-dev.mooring.api.v1alpha1.Header
+          elementRelationship: associative
+          keys:
+          - name
+    - name: url
+      type:
+        scalar: string
 - name: com.github.mooring-dev.mooring.api.v1alpha1.SamplingMode
   scalar: string
 - name: com.github.mooring-dev.mooring.api.v1alpha1.SamplingPolicy
@@ -1279,7 +1296,7 @@ var schemaYAML = typed.YAMLObject(`types:
     fields:
     - name: sse
       type:
-        namedType: com.github.mooring-dev.mooring.api.v1alpha1.HTTPTransport
+        namedType: com.github.mooring-dev.mooring.api.v1alpha1.SSETransport
     - name: stdio
       type:
         namedType: com.github.mooring-dev.mooring.api.v1alpha1.StdioTransport

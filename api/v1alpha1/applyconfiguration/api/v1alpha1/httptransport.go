@@ -12,7 +12,7 @@ import (
 // HTTPTransportApplyConfiguration represents a declarative configuration of the HTTPTransport type for use
 // with apply.
 //
-// HTTPTransport reaches a server by HTTP.
+// HTTPTransport reaches a server by Streamable HTTP.
 type HTTPTransportApplyConfiguration struct {
 	// url of the MCP endpoint: http or https, with a host, without user information and fragment; at most 2048 characters.
 	URL *string `json:"url,omitempty"`

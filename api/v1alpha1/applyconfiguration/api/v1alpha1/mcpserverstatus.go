@@ -14,7 +14,7 @@ import (
 //
 // McpServerStatus is what was observed of a definition.
 type McpServerStatusApplyConfiguration struct {
-	// conditions: Accepted, Ready, Stalled.
+	// conditions are Accepted, Ready, Stalled.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
 	// observedGeneration is the generation of the spec that the status describes.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`

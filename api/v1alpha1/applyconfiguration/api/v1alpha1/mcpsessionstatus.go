@@ -15,7 +15,7 @@ import (
 // McpSessionStatus is what was observed of a session. It holds no credential, no link of an authorization server and no
 // answer of a person; what servers said is cleaned and cut.
 type McpSessionStatusApplyConfiguration struct {
-	// conditions: Ready, Accepted, Resolved, Connected, CatalogSynced; and while they apply Reconciling, Stalled,
+	// conditions are Ready, Accepted, Resolved, Connected, CatalogSynced; and while they apply Reconciling, Stalled,
 	// ToolsDropped and Terminating.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
 	// observedGeneration is the generation of the spec that the status describes.

@@ -16,7 +16,7 @@ import (
 //
 // McpTaskStatus is what became of a call.
 type McpTaskStatusApplyConfiguration struct {
-	// conditions: Ready, Accepted; while it runs Reconciling; at the end Complete, or Failed and Stalled.
+	// conditions are Ready, Accepted; while it runs Reconciling; at the end Complete, or Failed and Stalled.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
 	// observedGeneration is the generation of the spec that the status describes.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`

@@ -19,7 +19,7 @@ type TransportApplyConfiguration struct {
 	// streamableHTTP reaches a server by Streamable HTTP.
 	StreamableHTTP *HTTPTransportApplyConfiguration `json:"streamableHTTP,omitempty"`
 	// sse reaches a server by the legacy HTTP+SSE transport.
-	SSE *HTTPTransportApplyConfiguration `json:"sse,omitempty"`
+	SSE *SSETransportApplyConfiguration `json:"sse,omitempty"`
 	// stdio runs a server in a pod of its own for each session.
 	Stdio *StdioTransportApplyConfiguration `json:"stdio,omitempty"`
 }
@@ -49,7 +49,7 @@ func (b *TransportApplyConfiguration) WithStreamableHTTP(value *HTTPTransportApp
 // WithSSE sets the SSE field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the SSE field is set to the value of the last call.
-func (b *TransportApplyConfiguration) WithSSE(value *HTTPTransportApplyConfiguration) *TransportApplyConfiguration {
+func (b *TransportApplyConfiguration) WithSSE(value *SSETransportApplyConfiguration) *TransportApplyConfiguration {
 	b.SSE = value
 	return b
 }
