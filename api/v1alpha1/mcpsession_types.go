@@ -182,7 +182,7 @@ type SessionServer struct {
 	// +listMapKey=name
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=4
-	// +kubebuilder:validation:XValidation:rule="self.all(h, !has(h.value))",message="headers: value may not be set on a session's own header; use secretKeyRef"
+	// +kubebuilder:validation:XValidation:rule="self.all(h, !has(h.value))",message="headers: may have secretKeyRef only here; put the value into a Secret"
 	// +kubebuilder:validation:XValidation:rule="self.all(h, self.exists_one(o, o.name.lowerAscii() == h.name.lowerAscii()))",message="headers: a name may be set once only, in whatever case"
 	Headers []Header `json:"headers,omitempty"`
 }

@@ -57,7 +57,7 @@ var budgets = map[string]budget{
 	"McpTask.status.result.preview":                       {bytes: v1alpha1.ResultPreviewBytes},
 }
 
-const ownHeaderRule = "headers: value may not be set on a session's own header; use secretKeyRef"
+const ownHeaderRule = "headers: may have secretKeyRef only here; put the value into a Secret"
 
 // keyBytes bounds the keys of maps, which a schema cannot: by path, the CEL rule that does.
 var keyBytes = map[string]budget{
