@@ -73,7 +73,7 @@ func TestWorstCaseSize(t *testing.T) {
 	used := map[string]bool{}
 	for kind, root := range kinds(t) {
 		t.Run(kind, func(t *testing.T) {
-			m := &measure{t: t, used: used, rules: map[string]bool{}}
+			m := &measure{errorf: t.Errorf, used: used, rules: map[string]bool{}}
 			m.collectRules(&root)
 			total := m.size(kind+".spec", ptr(root.Properties["spec"])) + m.size(kind+".status", ptr(root.Properties["status"]))
 			t.Logf("worst case %d bytes of %d", total, maxObjectBytes)
@@ -95,10 +95,10 @@ func TestWorstCaseSize(t *testing.T) {
 func ptr[T any](v T) *T { return &v }
 
 type measure struct {
-	t     *testing.T
-	used  map[string]bool
-	rules map[string]bool
-	parts []part
+	errorf func(format string, args ...any)
+	used   map[string]bool
+	rules  map[string]bool
+	parts  []part
 	// times is how often the field that is measured occurs at most.
 	times int64
 }
@@ -153,7 +153,7 @@ func (m *measure) budget(table map[string]budget, path string) (int64, bool) {
 	b, ok := table[path]
 	m.used[path] = m.used[path] || ok
 	if ok && b.rule != "" && !m.rules[b.rule] {
-		m.t.Errorf("%s: no CEL rule says %q", path, b.rule)
+		m.errorf("%s: no CEL rule says %q", path, b.rule)
 	}
 	return b.bytes, ok
 }
@@ -161,7 +161,7 @@ func (m *measure) budget(table map[string]budget, path string) (int64, bool) {
 func (m *measure) schemaSize(path string, s *schema) int64 {
 	switch {
 	case s.PreserveUnknown || s.IntOrString:
-		m.t.Errorf("%s: takes anything", path)
+		m.errorf("%s: takes anything", path)
 	case s.Type == "object":
 		return m.object(path, s)
 	case s.Type == "array":
@@ -172,12 +172,12 @@ func (m *measure) schemaSize(path string, s *schema) int64 {
 		return int64(len("9223372036854775807")) // metav1.Condition has a minimum only
 	case s.Type == "integer":
 		if s.Minimum == nil || s.Maximum == nil {
-			m.t.Errorf("%s: an integer without minimum or maximum", path)
+			m.errorf("%s: an integer without minimum or maximum", path)
 			return 20
 		}
 		return int64(max(len(fmt.Sprintf("%.0f", *s.Minimum)), len(fmt.Sprintf("%.0f", *s.Maximum))))
 	default:
-		m.t.Errorf("%s: type %q is not allowed in this API", path, s.Type)
+		m.errorf("%s: type %q is not allowed in this API", path, s.Type)
 	}
 	return 0
 }
@@ -193,7 +193,7 @@ func (m *measure) object(path string, s *schema) int64 {
 	}
 	key, ok := m.budget(keyBytes, path)
 	if s.MaxProperties == nil || !ok {
-		m.t.Errorf("%s: a map without maxProperties, or with unbounded keys", path)
+		m.errorf("%s: a map without maxProperties, or with unbounded keys", path)
 		return n
 	}
 	defer m.repeat(*s.MaxProperties)()
@@ -202,10 +202,10 @@ func (m *measure) object(path string, s *schema) int64 {
 
 func (m *measure) array(path string, s *schema) int64 {
 	if s.ListType == "" {
-		m.t.Errorf("%s: an array without listType", path)
+		m.errorf("%s: an array without listType", path)
 	}
 	if s.MaxItems == nil {
-		m.t.Errorf("%s: an array without maxItems", path)
+		m.errorf("%s: an array without maxItems", path)
 		return 0
 	}
 	defer m.repeat(*s.MaxItems)()
@@ -231,12 +231,12 @@ func (m *measure) text(path string, s *schema) int64 {
 		return int64(len(`"2006-01-02T15:04:05.999999999-07:00"`))
 	}
 	if s.MaxLength == nil {
-		m.t.Errorf("%s: a string without maxLength", path)
+		m.errorf("%s: a string without maxLength", path)
 		return 0
 	}
 	perRune, err := widestRune(s.Pattern)
 	if err != nil {
-		m.t.Errorf("%s: pattern %q: %v", path, s.Pattern, err)
+		m.errorf("%s: pattern %q: %v", path, s.Pattern, err)
 	}
 	return *s.MaxLength*perRune + 2
 }
@@ -296,4 +296,58 @@ func encoded(c rune) int64 {
 		return math.MaxInt32
 	}
 	return int64(len(b) - len(`""`))
+}
+
+// TestMeasureFindsWhatIsUnbounded shows that the proof fails where it should.
+func TestMeasureFindsWhatIsUnbounded(t *testing.T) {
+	ten, text := int64(10), schema{Type: "string", MaxLength: ptr(int64(10))}
+	for name, tc := range map[string]struct {
+		schema schema
+		want   string
+	}{
+		"string":               {schema{Type: "string"}, "without maxLength"},
+		"integer":              {schema{Type: "integer", Minimum: ptr(0.0)}, "without minimum or maximum"},
+		"number":               {schema{Type: "number"}, "not allowed"},
+		"boolean":              {schema{Type: "boolean"}, "not allowed"},
+		"list":                 {schema{Type: "array", ListType: "atomic", Items: &text}, "without maxItems"},
+		"list without a type":  {schema{Type: "array", MaxItems: &ten, Items: &text}, "without listType"},
+		"map":                  {schema{Type: "object", AdditionalProperties: &text}, "without maxProperties"},
+		"map of unbounded key": {schema{Type: "object", AdditionalProperties: &text, MaxProperties: &ten}, "unbounded keys"},
+		"anything":             {schema{Type: "object", PreserveUnknown: true}, "takes anything"},
+		"deep down": {
+			schema{Type: "object", Properties: map[string]schema{"a": {Type: "array", ListType: "set", MaxItems: &ten, Items: &schema{Type: "string"}}}},
+			"x.a[]",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var found []string
+			m := &measure{used: map[string]bool{}, errorf: func(format string, args ...any) {
+				found = append(found, fmt.Sprintf(format, args...))
+			}}
+			m.size("x", &tc.schema)
+			if len(found) != 1 || !strings.Contains(found[0], tc.want) {
+				t.Errorf("want one finding with %q, got %q", tc.want, found)
+			}
+		})
+	}
+}
+
+// TestWidestRune checks what a code point takes for the patterns of the API's kind.
+func TestWidestRune(t *testing.T) {
+	for pattern, want := range map[string]int64{
+		"":                      6,
+		`^[a-z0-9-]+$`:          1,
+		`^[a-z`:                 6,
+		`[a-z]+`:                6,
+		`^[!-~]+$`:              6,
+		`^[ -%'-;=?-~]+$`:       2,
+		`^[!#-%'-;=?-\[\]-~]+$`: 1,
+		`^https?://[^/]+$`:      6,
+		`^.*$`:                  6,
+		`^(a|é)+$`:              2,
+	} {
+		if got, err := widestRune(pattern); got != want && err == nil {
+			t.Errorf("%q: want %d, got %d", pattern, want, got)
+		}
+	}
 }
