@@ -34,8 +34,17 @@ const (
 
 // Condition types.
 const (
-	// ConditionReady summarises an object. On an McpServer: the definition can be used. On an McpSession: servers serve.
-	// On an McpTask: True when it completed, Unknown while it runs, False when it failed or was cancelled.
+	// ConditionReady summarises an object.
+	//
+	// On an McpServer, True means that sessions can use the definition. Reasons when True: Accepted; when False: those of
+	// Accepted.
+	//
+	// On an McpSession, True means that servers serve, or that it is suspended. Reasons when True: Ready, Degraded,
+	// Suspended; when False: NoServers, NoServerServes, RequiredServerDown, NotImplemented, InvalidConfiguration,
+	// Terminating; when Unknown: Connecting.
+	//
+	// On an McpTask, True means that it completed. Reasons when True: Completed; when Unknown: SessionNotFound,
+	// WaitingForSession, Running; when False: those of Failed.
 	ConditionReady = "Ready"
 	// ConditionAccepted says that the spec can be acted upon. Reasons when True: Accepted; when False: NotImplemented,
 	// InvalidConfiguration, InvalidArguments.
@@ -57,9 +66,11 @@ const (
 	ConditionReconciling = "Reconciling"
 	// ConditionStalled exists while nothing is being tried and help from outside is needed, as kstatus reads it.
 	ConditionStalled = "Stalled"
-	// ConditionComplete exists on an McpTask that completed, as on a Job.
+	// ConditionComplete exists on an McpTask that completed, as on a Job. Reason: Completed.
 	ConditionComplete = "Complete"
-	// ConditionFailed exists on an McpTask that failed or was cancelled, as on a Job.
+	// ConditionFailed exists on an McpTask that failed or was cancelled, as on a Job. Reasons: NotImplemented,
+	// InvalidArguments, LifetimeExceeded, ToolNotFound, ToolError, InvalidResult, OutcomeUnknown, Timeout, IdleTimeout,
+	// ServerNotConnected, TooManyCalls, Rejected, ServerError, Unsupported, CancelRequested, SessionDeleted.
 	ConditionFailed = "Failed"
 )
 
@@ -127,6 +138,18 @@ const (
 	ReasonOutcomeUnknown = "OutcomeUnknown"
 	// ReasonTimeout: no answer came in time.
 	ReasonTimeout = "Timeout"
+	// ReasonIdleTimeout: the server reported progress, and then nothing for too long.
+	ReasonIdleTimeout = "IdleTimeout"
+	// ReasonServerNotConnected: the tool's server was not connected; the call was not sent.
+	ReasonServerNotConnected = "ServerNotConnected"
+	// ReasonTooManyCalls: too many calls of the session were under way; the call was not sent.
+	ReasonTooManyCalls = "TooManyCalls"
+	// ReasonRejected: the server refused the call: an HTTP error, or an answer that is none.
+	ReasonRejected = "Rejected"
+	// ReasonServerError: the server answered with a protocol error; the message quotes it.
+	ReasonServerError = "ServerError"
+	// ReasonUnsupported: the server asked for something in return that this release cannot give.
+	ReasonUnsupported = "Unsupported"
 	// ReasonLifetimeExceeded: spec.lifetimeSeconds ended before the call could be sent.
 	ReasonLifetimeExceeded = "LifetimeExceeded"
 	// ReasonCancelRequested: spec.cancel is Requested, or the task is being deleted.

@@ -30,7 +30,7 @@ type McpServer struct {
 
 	// status is what was observed.
 	// +optional
-	Status McpServerStatus `json:"status,omitzero"`
+	Status McpServerStatus `json:"status,omitzero"` //nolint:kubeapilinter // a kind holds its status by value
 }
 
 // McpServerSpec is the definition of a server.

@@ -70,7 +70,7 @@ type McpSessionStatus struct {
 
 	// catalog summarises what the servers offer together.
 	// +optional
-	Catalog CatalogStatus `json:"catalog,omitzero"`
+	Catalog CatalogStatus `json:"catalog,omitzero"` //nolint:kubeapilinter // by value, so that a revision can be read without a check
 
 	// tools is the projection: what the agent may call, in a stable order. Whole while together it is at most 16 KiB;
 	// beyond that names that fit, and the named ConfigMaps hold the rest.

@@ -31,7 +31,7 @@ type McpSession struct {
 
 	// status is what was observed.
 	// +optional
-	Status McpSessionStatus `json:"status,omitzero"`
+	Status McpSessionStatus `json:"status,omitzero"` //nolint:kubeapilinter // a kind holds its status by value
 }
 
 // McpSessionSpec is what a session should be. Servers come in four layers: workspace, plugins, servers, overrides. A

@@ -158,8 +158,8 @@ type TaskExecution struct {
 	Tool string `json:"tool,omitempty"`
 
 	// recordedTime is when the record was made.
-	// +optional
-	RecordedTime metav1.Time `json:"recordedTime,omitzero"`
+	// +required
+	RecordedTime metav1.Time `json:"recordedTime,omitzero"` //nolint:kubeapilinter // a time has no bounds to declare
 }
 
 // Outcome says whether a tool reported success.

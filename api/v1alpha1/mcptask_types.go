@@ -32,7 +32,7 @@ type McpTask struct {
 
 	// status is what became of it.
 	// +optional
-	Status McpTaskStatus `json:"status,omitzero"`
+	Status McpTaskStatus `json:"status,omitzero"` //nolint:kubeapilinter // a kind holds its status by value
 }
 
 // McpTaskSpec is one tool call. Everything but cancel is frozen at creation.

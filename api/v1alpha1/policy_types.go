@@ -68,7 +68,7 @@ const (
 // HealthCheckPolicy says how a connection is probed (REC-40).
 // +kubebuilder:validation:MinProperties=1
 type HealthCheckPolicy struct {
-	// mode turns probes on or off.
+	// mode turns probes on or off; when absent they are on for HTTP and off for stdio.
 	// +optional
 	Mode Switch `json:"mode,omitempty"`
 
@@ -120,7 +120,7 @@ type SamplingPolicy struct {
 // +kubebuilder:validation:MinProperties=1
 // +kubebuilder:validation:XValidation:rule="(has(self.ttlSeconds) ? self.ttlSeconds : 600) <= (has(self.lifetimeSeconds) ? self.lifetimeSeconds : 1800)",message="ttlSeconds: may not be greater than lifetimeSeconds; when absent they are 600 and 1800"
 type TaskPolicy struct {
-	// mode turns background tasks on or off for this server.
+	// mode turns background tasks on or off for this server; Off when absent.
 	// +optional
 	Mode Switch `json:"mode,omitempty"`
 

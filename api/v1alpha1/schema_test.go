@@ -13,6 +13,9 @@ import (
 
 // schema is what these tests read of an OpenAPI schema in a CRD.
 type schema struct {
+	Description          string            `json:"description"`
+	Default              any               `json:"default"`
+	Required             []string          `json:"required"`
 	Type                 string            `json:"type"`
 	Format               string            `json:"format"`
 	Pattern              string            `json:"pattern"`

@@ -14,7 +14,7 @@ import (
 //
 // HealthCheckPolicy says how a connection is probed (REC-40).
 type HealthCheckPolicyApplyConfiguration struct {
-	// mode turns probes on or off.
+	// mode turns probes on or off; when absent they are on for HTTP and off for stdio.
 	Mode *apiv1alpha1.Switch `json:"mode,omitempty"`
 	// intervalMilliseconds between probes; 10 to 300000, 30000 when absent.
 	IntervalMilliseconds *int32 `json:"intervalMilliseconds,omitempty"`

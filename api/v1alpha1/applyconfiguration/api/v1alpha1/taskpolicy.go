@@ -14,7 +14,7 @@ import (
 //
 // TaskPolicy bounds background tasks (TSK-02).
 type TaskPolicyApplyConfiguration struct {
-	// mode turns background tasks on or off for this server.
+	// mode turns background tasks on or off for this server; Off when absent.
 	Mode *apiv1alpha1.Switch `json:"mode,omitempty"`
 	// ttlSeconds that the server is asked to keep a task for; 10 to 86400, 600 when absent.
 	TTLSeconds *int32 `json:"ttlSeconds,omitempty"`
