@@ -26,53 +26,150 @@ type Options struct {
 	OnChange func(SessionID)
 	// MaxCallsPerSession and MaxCallsPerConnection bound calls in flight; 64 each.
 	MaxCallsPerSession, MaxCallsPerConnection int
-	// RestRetry is how often a connection that rests in Failed after its recovery gave up tries again; 5 min.
+	// RestRetry is how often a connection that rests in Failed or AuthorizationRequired tries again; 5 min.
 	RestRetry time.Duration
+}
+
+func (o Options) withDefaults() Options {
+	if o.ClientName == "" {
+		o.ClientName = "mooring"
+	}
+	if o.ClientVersion == "" {
+		o.ClientVersion = "0"
+	}
+	if o.MaxCallsPerSession == 0 {
+		o.MaxCallsPerSession = 64
+	}
+	if o.MaxCallsPerConnection == 0 {
+		o.MaxCallsPerConnection = 64
+	}
+	if o.RestRetry == 0 {
+		o.RestRetry = 5 * time.Minute
+	}
+	return o
 }
 
 // Runtime holds sessions and their connections. It is safe for concurrent use.
 type Runtime struct {
-	opts     Options
+	opts   Options
+	notify *notifier
+
 	mu       sync.RWMutex
+	closed   bool
 	sessions map[SessionID]*session
 }
 
-// New returns a Runtime that holds nothing.
+// New returns a Runtime that holds nothing. Close ends it.
 func New(opts Options) *Runtime {
-	return &Runtime{opts: opts, sessions: map[SessionID]*session{}}
+	return &Runtime{opts: opts.withDefaults(), notify: newNotifier(opts.OnChange), sessions: map[SessionID]*session{}}
 }
 
 // Ensure makes the session what d says, starting, replacing and stopping connections by fingerprint. It is quick and
-// idempotent and never dials. It does nothing for a session whose Release has begun.
-func (r *Runtime) Ensure(id SessionID, d Desired) {}
+// idempotent and never dials. It does nothing for a session whose Release has begun, nor after Close.
+func (r *Runtime) Ensure(id SessionID, d Desired) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := r.sessions[id]
+	if s == nil {
+		if r.closed {
+			return
+		}
+		s = newSession(r, id, d.RevisionFloor)
+		r.sessions[id] = s
+	}
+	s.ensure(d)
+}
 
-// Snapshot returns what the session looks like now.
-func (r *Runtime) Snapshot(id SessionID) (*Snapshot, bool) { return nil, false }
+func (r *Runtime) session(id SessionID) *session {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.sessions[id]
+}
+
+// Snapshot returns what the session looks like now. It is false for a session that is not held or is being released.
+func (r *Runtime) Snapshot(id SessionID) (*Snapshot, bool) {
+	s := r.session(id)
+	if s == nil || s.released() {
+		return nil, false
+	}
+	return s.look(), true
+}
 
 // AwaitSync returns once no server of the session is in its first attempt and no list is outstanding. When ctx ends
 // first, it returns the latest snapshot and ctx's error.
 func (r *Runtime) AwaitSync(ctx context.Context, id SessionID) (*Snapshot, error) {
-	return nil, ErrSessionNotFound
-}
-
-// Call sends one tools/call and waits for its end. Errors are *CallError.
-func (r *Runtime) Call(ctx context.Context, id SessionID, req CallRequest) (*CallResult, error) {
-	return nil, &CallError{Reason: CallSessionNotFound}
+	for {
+		s := r.session(id)
+		if s == nil || s.released() {
+			return nil, ErrSessionNotFound
+		}
+		snapshot, changed := s.watch()
+		if snapshot.synced() {
+			return snapshot, nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return snapshot, context.Cause(ctx)
+		}
+	}
 }
 
 // Release starts the ordered teardown of a session, once, and reports where it stands. It never blocks. The teardown
 // ends by the deadline of the first call, whatever the servers do; a session that is not held is Done at once.
 func (r *Runtime) Release(id SessionID, deadline time.Time) Teardown {
-	return Teardown{Step: TeardownDone, Done: true}
+	s := r.session(id)
+	if s == nil {
+		return Teardown{Step: TeardownDone, Done: true}
+	}
+	return s.release(deadline)
 }
 
-// Forget drops the record of a finished teardown.
-func (r *Runtime) Forget(id SessionID) {}
+// Forget drops the record of a finished teardown. It does nothing while the session is in use.
+func (r *Runtime) Forget(id SessionID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if s := r.sessions[id]; s != nil && s.teardown().Done {
+		delete(r.sessions, id)
+	}
+}
 
-// Close releases every session and waits for them, at most until ctx ends.
-func (r *Runtime) Close(ctx context.Context) error { return nil }
+// Close releases every session and waits for them, at most until ctx ends; its error is ctx's. Nothing is left behind
+// when it returns nil.
+func (r *Runtime) Close(ctx context.Context) error {
+	r.mu.Lock()
+	r.closed = true
+	sessions := make([]*session, 0, len(r.sessions))
+	for _, s := range r.sessions {
+		sessions = append(sessions, s)
+	}
+	r.mu.Unlock()
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		deadline = time.Now().Add(closeTimeout)
+	}
+	for _, s := range sessions {
+		s.release(deadline)
+	}
+	for _, s := range sessions {
+		select {
+		case <-s.gone:
+		case <-ctx.Done():
+			r.notify.close()
+			return context.Cause(ctx)
+		}
+	}
+	r.notify.close()
+	return nil
+}
 
 // Stats counts what the runtime holds.
-func (r *Runtime) Stats() Stats { return Stats{} }
-
-type session struct{}
+func (r *Runtime) Stats() Stats {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	stats := Stats{Connections: map[State]int{}}
+	for _, s := range r.sessions {
+		s.count(&stats)
+	}
+	return stats
+}

@@ -25,6 +25,8 @@ type Teardown struct {
 	// Step is the last one that was completed.
 	Step TeardownStep
 	Done bool
+	// Held says that this runtime had the session: a predecessor's connections are not its to confirm.
+	Held bool
 	// Unconfirmed names the servers that did not confirm the end of their session, sorted.
 	Unconfirmed []string
 }

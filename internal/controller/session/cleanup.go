@@ -40,9 +40,8 @@ func (r *Reconciler) cleanUp(ctx context.Context, session *v1alpha1.McpSession) 
 	}
 	failpoint.Reach("cleanup/terminating")
 	deadline := started.Add(r.cleanupTimeout())
-	_, held := r.Runtime.Snapshot(id)
 	teardown := r.Runtime.Release(id, deadline)
-	if !held {
+	if !teardown.Held {
 		teardown.Unconfirmed = append(teardown.Unconfirmed, leftBehind(session, &teardown)...)
 	}
 	failpoint.Reach("cleanup/released")

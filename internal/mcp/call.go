@@ -1,0 +1,241 @@
+// Copyright The Mooring Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/mooring-dev/mooring/internal/mcp/catalog"
+	"github.com/mooring-dev/mooring/internal/mcp/naming"
+	"github.com/mooring-dev/mooring/internal/mcp/transport"
+	"github.com/mooring-dev/mooring/internal/mcp/wire"
+)
+
+const (
+	defaultTotal = 5 * time.Minute // CALL-01
+	defaultIdle  = time.Minute
+)
+
+var (
+	errTotal = errors.New("the call's total time is up")
+	errIdle  = errors.New("no progress for the call's idle time")
+)
+
+// Call sends one tools/call and waits for its end. Errors are *CallError. When ctx ends first, the server is told.
+func (r *Runtime) Call(ctx context.Context, id SessionID, req CallRequest) (*CallResult, error) {
+	s := r.session(id)
+	if s == nil {
+		return nil, &CallError{Reason: CallSessionNotFound, Err: ErrSessionNotFound}
+	}
+	l, tool, err := s.admit(&req)
+	if err != nil {
+		return nil, err
+	}
+	defer s.dismiss(l)
+	c := &call{l: l, tool: tool.Tool, req: &req}
+	result, err := c.run(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &CallResult{
+		Result: result, Server: tool.Server, Tool: tool.Tool.Name,
+		Generation: l.generation, ProtocolVersion: l.conn.Info().ProtocolVersion,
+	}, nil
+}
+
+// admit finds the tool and its connection, and takes a place in flight. It fails before anything is sent.
+func (s *session) admit(req *CallRequest) (*live, *catalog.ProjectedTool, error) {
+	if err := req.check(); err != nil {
+		return nil, nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ending != nil {
+		return nil, nil, &CallError{Reason: CallSessionNotFound, Err: ErrSessionNotFound}
+	}
+	tool, ok := s.snapshot.Projection.Lookup(req.Tool)
+	if !ok {
+		return nil, nil, &CallError{Reason: s.missing(req.Tool)}
+	}
+	c := s.conns[tool.Server]
+	if c == nil || c.live == nil {
+		return nil, nil, &CallError{Reason: CallNotConnected}
+	}
+	if s.calls >= s.rt.opts.MaxCallsPerSession || c.live.calls >= s.rt.opts.MaxCallsPerConnection {
+		return nil, nil, &CallError{Reason: CallTooMany}
+	}
+	s.calls++
+	c.live.calls++
+	s.inflight.Add(1)
+	return c.live, tool, nil
+}
+
+func (s *session) dismiss(l *live) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls--
+	l.calls--
+	s.inflight.Done()
+}
+
+// missing says why no tool of that name is projected: its server may only be away.
+func (s *session) missing(name string) CallReason {
+	for _, c := range s.order {
+		if c.view.State != StateConnected && strings.HasPrefix(name, "mcp__"+naming.Segment(c.server.Name)+"__") {
+			return CallNotConnected
+		}
+	}
+	return CallToolNotFound
+}
+
+// check refuses what cannot be sent.
+func (req *CallRequest) check() error {
+	if len(req.Meta) > wire.MaxMetaBytes {
+		return &CallError{Reason: CallInvalid, Err: errors.New("_meta is too large")}
+	}
+	for _, part := range []json.RawMessage{req.Arguments, req.Meta} {
+		if part == nil {
+			continue
+		}
+		if _, err := wire.ParseObject(part); err != nil {
+			return &CallError{Reason: CallInvalid, Err: err}
+		}
+	}
+	return nil
+}
+
+// call is one tools/call in flight.
+type call struct {
+	l    *live
+	tool *catalog.Tool
+	req  *CallRequest
+
+	cancel   context.CancelCauseFunc
+	idle     *time.Timer // armed by the first progress (bridge row 13)
+	idleTime time.Duration
+	token    string
+	progress progress
+}
+
+func (c *call) run(ctx context.Context) (json.RawMessage, error) {
+	total, idle := c.l.c.server.Calls.orDefault()
+	ctx, c.cancel = context.WithCancelCause(ctx)
+	defer c.cancel(nil)
+	timed, stop := context.WithTimeoutCause(ctx, total, errTotal)
+	defer stop()
+	session := c.l.c.session
+	defer context.AfterFunc(session.calling, func() { c.cancel(context.Cause(session.calling)) })()
+	c.idleTime = idle
+	c.idle = time.AfterFunc(total, func() { c.cancel(errIdle) })
+	c.idle.Stop()
+	defer c.idle.Stop()
+
+	request := c.request()
+	raw, err := c.l.conn.Do(timed, request)
+	if err != nil {
+		return nil, c.failed(ctx, request, err)
+	}
+	return c.accept(raw)
+}
+
+func (l CallLimits) orDefault() (total, idle time.Duration) {
+	total, idle = l.Total, l.Idle
+	if total == 0 {
+		total = defaultTotal
+	}
+	if idle == 0 {
+		idle = defaultIdle
+	}
+	return total, min(idle, total)
+}
+
+// request builds the message. Everything that belongs to a hop is made here, from the body (bridge row 3).
+func (c *call) request() *transport.Request {
+	params := wire.Object{{Name: "name", Value: wire.Quote(c.tool.Name)}}
+	if c.req.Arguments != nil {
+		params = append(params, wire.Member{Name: "arguments", Value: c.req.Arguments})
+	}
+	var meta wire.Object
+	if c.req.Meta != nil {
+		meta, _ = wire.ParseObject(c.req.Meta) // it was checked
+		meta = meta.Without(wire.HopMeta()...)
+	}
+	if c.req.Notify != nil {
+		c.token = progressToken()
+		meta = meta.With(wire.MetaProgressToken, wire.Quote(c.token))
+	}
+	if len(meta) > 0 {
+		params = append(params, wire.Member{Name: "_meta", Value: meta.Raw()})
+	}
+	request := &transport.Request{Method: wire.MethodToolsCall, Params: params, OnMessage: c.heard}
+	if c.l.conn.Info().Era == transport.EraModern {
+		request.Header = c.header()
+	}
+	return request
+}
+
+// header mirrors parts of the body (2026-07-28 transports, "Standard Request Headers").
+func (c *call) header() http.Header {
+	header := http.Header{wire.HeaderName: {catalog.EncodeHeaderValue(c.tool.Name)}}
+	for _, param := range c.tool.HeaderParams {
+		if value, ok := catalog.HeaderValue(c.req.Arguments, param); ok {
+			header[http.CanonicalHeaderKey(wire.HeaderParamPrefix+param.Header)] = []string{value}
+		}
+	}
+	return header
+}
+
+// failed says how a call ended that has no result.
+func (c *call) failed(ctx context.Context, request *transport.Request, err error) error {
+	out := &CallError{Reason: CallConnectionLost, Sent: request.Sent(), Err: err}
+	var (
+		rpc     *wire.Error
+		status  *transport.StatusError
+		timeout *transport.TimeoutError
+		broken  *transport.ProtocolError
+	)
+	switch {
+	case errors.Is(err, errTotal):
+		out.Reason = CallTimeout
+	case errors.Is(err, errIdle):
+		out.Reason = CallIdle
+	case ctx.Err() != nil && !errors.Is(err, transport.ErrClosed):
+		out.Reason = CallAborted
+	case errors.As(err, &status) && !status.Answered:
+		// A server that refuses a request has not executed it; behind a 5xx anything may have happened.
+		out.Reason, out.Answered = CallRejected, status.Status < http.StatusInternalServerError
+	case errors.As(err, &rpc):
+		out.Reason, out.Answered = CallRPCError, true
+	case errors.As(err, &timeout):
+		out.Reason = CallTimeout
+	case errors.As(err, &broken):
+		out.Reason = CallRejected
+	}
+	if gone(err) {
+		c.l.check()
+	}
+	return out
+}
+
+// accept takes a result as it is, unless it is a question or a task that this client did not ask for.
+func (c *call) accept(raw json.RawMessage) (json.RawMessage, error) {
+	result, err := wire.ParseObject(raw)
+	if err != nil {
+		return nil, &CallError{Reason: CallRejected, Sent: true, Err: err}
+	}
+	if c.l.conn.Info().Era != transport.EraModern {
+		return raw, nil
+	}
+	switch kind, _ := result.String(wire.ResultTypeField); kind {
+	case "", wire.ResultTypeComplete:
+		return raw, nil
+	default:
+		return nil, &CallError{Reason: CallUnsupported, Sent: true, Answered: true}
+	}
+}

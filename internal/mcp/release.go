@@ -1,0 +1,141 @@
+// Copyright The Mooring Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package mcp
+
+import (
+	"slices"
+	"time"
+
+	"github.com/mooring-dev/mooring/internal/mcp/catalog"
+)
+
+// cancelGrace bounds the wait for calls in flight to end once they were cancelled.
+const cancelGrace = 2 * time.Second
+
+// release begins the teardown and reports where it stands.
+func (s *session) release(deadline time.Time) Teardown {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ending == nil {
+		s.ending = &Teardown{Step: TeardownIntakeClosed, Held: true}
+		close(s.changed) // whoever waits for a snapshot finds no session
+		s.changed = make(chan struct{})
+		go s.tearDown(deadline)
+	}
+	return s.ending.clone()
+}
+
+func (s *session) released() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ending != nil
+}
+
+func (s *session) teardown() Teardown {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ending == nil {
+		return Teardown{}
+	}
+	return s.ending.clone()
+}
+
+func (t *Teardown) clone() Teardown {
+	out := *t
+	out.Unconfirmed = slices.Clone(t.Unconfirmed)
+	return out
+}
+
+// reached reports a step.
+func (s *session) reached(step TeardownStep, change func()) {
+	s.mu.Lock()
+	s.ending.Step = step
+	if change != nil {
+		change()
+	}
+	s.mu.Unlock()
+	s.rt.notify.add(s.id)
+}
+
+// tearDown walks the steps. Each is bounded by the deadline; a connection ends within closeTimeout of being stopped.
+func (s *session) tearDown(deadline time.Time) {
+	defer close(s.gone)
+	s.stopCalls(errReleased)
+	cancelled := make(chan struct{})
+	go func() {
+		s.inflight.Wait()
+		close(cancelled)
+	}()
+	waitUntil(cancelled, minTime(deadline, time.Now().Add(cancelGrace)))
+	s.reached(TeardownCallsCancelled, nil)
+
+	conns := s.stopAll()
+	s.reached(TeardownProjectionWithdrawn, nil)
+
+	var unconfirmed []string
+	for _, c := range conns {
+		if !waitUntil(c.done, deadline) {
+			c.abort()
+			unconfirmed = append(unconfirmed, c.server.Name)
+		} else if c.unconfirmed {
+			unconfirmed = append(unconfirmed, c.server.Name)
+		}
+	}
+	slices.Sort(unconfirmed)
+	s.reached(TeardownSessionsEnded, func() { s.ending.Unconfirmed = slices.Compact(unconfirmed) })
+	for _, c := range conns {
+		<-c.done // every socket is closed: nothing is waited for that has no limit of its own
+	}
+	<-cancelled
+	s.reached(TeardownDone, func() { s.ending.Done = true })
+}
+
+// stopAll withdraws the projection and stops every connection.
+func (s *session) stopAll() []*connection {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.snapshot = &Snapshot{Revision: s.snapshot.Revision, Projection: catalog.Project(nil, catalog.Filter{})}
+	conns := slices.Clone(s.order)
+	for c := range s.retired {
+		conns = append(conns, c)
+	}
+	for _, c := range conns {
+		c.stop(errReleased)
+	}
+	return conns
+}
+
+// abort closes the sockets of a connection at once.
+func (c *connection) abort() {
+	c.session.mu.Lock()
+	l := c.live
+	c.session.mu.Unlock()
+	if l != nil {
+		l.conn.Abort()
+	}
+}
+
+// waitUntil waits for done, and reports whether it came before the deadline.
+func waitUntil(done <-chan struct{}, deadline time.Time) bool {
+	timer := time.NewTimer(time.Until(deadline))
+	defer timer.Stop()
+	select {
+	case <-done:
+		return true
+	case <-timer.C:
+	}
+	select {
+	case <-done:
+		return true
+	default:
+		return false
+	}
+}
+
+func minTime(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
