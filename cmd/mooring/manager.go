@@ -126,7 +126,7 @@ func (e *endpoint) NeedLeaderElection() bool { return false }
 
 // Start serves until ctx ends, and then drains.
 func (e *endpoint) Start(ctx context.Context) error {
-	handler, err := gateway.New(gateway.Options{
+	handler, err := gateway.NewHandler(gateway.Options{
 		Authenticator: cluster.NewAuthenticator(e.manager.GetClient()),
 		Authorizer:    cluster.NewAuthorizer(e.manager.GetClient()),
 		Sessions:      cluster.NewSessions(e.manager.GetClient()),

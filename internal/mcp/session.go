@@ -7,7 +7,6 @@ import (
 	"context"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/mooring-dev/mooring/internal/mcp/catalog"
 )

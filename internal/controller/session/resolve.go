@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
@@ -66,7 +65,7 @@ func (m *merge) selected(layer v1alpha1.ServerLayer, source *v1alpha1.ServerSour
 	if source == nil {
 		return
 	}
-	selector, err := metav1.LabelSelectorAsSelector(&source.Selector)
+	selector, err := source.Selector.AsSelector()
 	if err != nil {
 		m.skip(layer, string(layer), "", v1alpha1.SkipInvalidSelector, "the selector is not valid")
 		return

@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -88,7 +87,7 @@ func selects(source *v1alpha1.ServerSource, server client.Object) bool {
 	if source == nil {
 		return false
 	}
-	selector, err := metav1.LabelSelectorAsSelector(&source.Selector)
+	selector, err := source.Selector.AsSelector()
 	return err == nil && selector.Matches(labels.Set(server.GetLabels()))
 }
 

@@ -74,11 +74,11 @@ type obstacle struct {
 	final           bool
 }
 
-// find looks for a tool that may be called now. Waiting costs nothing while a server is still being tried, for it may be
-// the one that has the tool; when all have come to rest, nothing will bring it.
-func find(snapshot *mcp.Snapshot, name string) (catalog.ProjectedTool, *obstacle) {
+// find looks for a tool that may be called now. While a server of the session is away it may be the one that has the tool:
+// the task waits, for its lifetime at most. When all of them have listed, nothing will bring it.
+func find(snapshot *mcp.Snapshot, name string) (*catalog.ProjectedTool, *obstacle) {
 	if snapshot == nil || snapshot.Projection == nil {
-		return catalog.ProjectedTool{}, &obstacle{reason: v1alpha1.ReasonWaitingForSession, message: "the session has listed no tools yet"}
+		return nil, &obstacle{reason: v1alpha1.ReasonWaitingForSession, message: "the session has listed no tools yet"}
 	}
 	tool, ok := snapshot.Projection.Lookup(name)
 	switch {
