@@ -4,7 +4,10 @@ module github.com/mooring-dev/mooring/test/servers/everything
 
 go 1.26.0
 
-tool github.com/modelcontextprotocol/go-sdk/examples/server/everything
+tool (
+	github.com/modelcontextprotocol/go-sdk/conformance/everything-server
+	github.com/modelcontextprotocol/go-sdk/examples/server/everything
+)
 
 require (
 	github.com/google/jsonschema-go v0.4.3 // indirect
