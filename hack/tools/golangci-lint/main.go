@@ -14,7 +14,7 @@ import (
 
 	"github.com/golangci/golangci-lint/v2/pkg/commands"
 	"github.com/golangci/golangci-lint/v2/pkg/exitcodes"
-	_ "sigs.k8s.io/kube-api-linter/pkg/plugin/base" // registers the linter "kubeapilinter"
+	_ "sigs.k8s.io/kube-api-linter" // registers the linter "kubeapilinter" and all its rules
 )
 
 const modulePath = "github.com/golangci/golangci-lint/v2"
