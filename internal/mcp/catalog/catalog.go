@@ -23,6 +23,11 @@ type Tool struct {
 	Digest string
 	// HeaderParams are the arguments that the modern HTTP transport mirrors into Mcp-Param-* headers.
 	HeaderParams []HeaderParam
+
+	// name is where the value of "name" stands in Raw; zero in a Tool that no Builder made.
+	name span
+	// segment is the tool's part of its provider names; empty likewise.
+	segment string
 }
 
 // HeaderParam is a valid x-mcp-header annotation (2026-07-28 transports, "Custom Headers from Tool Parameters").
@@ -38,7 +43,8 @@ type Catalog struct {
 	Tools []*Tool
 	// Dropped are the tools that were left out, with the reason (bridge row 9). At most 1000.
 	Dropped []DroppedTool
-	// Digest identifies the raw list: SHA-256 over the raw tools in order, hex.
+	// Digest identifies the raw list, dropped tools included: SHA-256 over the raw tools in order, each behind its
+	// length, hex.
 	Digest string
 	// Bytes sums the sizes of Raw.
 	Bytes int
