@@ -80,11 +80,12 @@ clean: ## Remove what was built; the control plane and the tools stay in .cache
 ##@ Test it
 
 .PHONY: test
-test: builds lint verify unit envtest e2e fuzz ## Run everything that CI runs
+test: builds lint verify unit envtest e2e conformance fuzz ## Run everything that CI runs
 
 .PHONY: builds
 builds:
-	@$(STAGE) builds 12 $(MAKE) --no-print-directory tools controlplane build bin/mooring-e2e test/e2e/node_modules race
+	@$(STAGE) builds 12 $(MAKE) --no-print-directory tools controlplane build bin/mooring-e2e \
+		test/e2e/node_modules test/conformance/node_modules race
 
 .PHONY: lint
 lint: $(GOLANGCI_LINT) $(KUSTOMIZE) ## Check style, the arrows between packages, the API's conventions and file lengths
@@ -113,6 +114,10 @@ envtest: controlplane ## Run the tests on a real kube-apiserver
 e2e: controlplane bin/mooring-e2e bin/everything test/e2e/node_modules ## Run the operator as a process, with real MCP servers
 	@$(STAGE) end-to-end 15 hack/gotest.sh -race -tags e2e -timeout 15m -count=1 $(E2E)
 
+.PHONY: conformance
+conformance: test/conformance/node_modules ## Run the protocol's own suite against the runtime and the gateway
+	@$(STAGE) conformance 6 test/conformance/run.sh
+
 .PHONY: fuzz
 fuzz: ## Run each fuzz target for FUZZ_SECONDS (15)
 	@$(STAGE) fuzz 6 hack/fuzz.sh $(FUZZ_SECONDS)
@@ -133,7 +138,7 @@ controlplane: ## Build etcd, kube-apiserver, kube-controller-manager and kubectl
 # The dependencies with the race detector, so that the budgets of the tests are for tests.
 .PHONY: race
 race:
-	@go build -race $(UNIT) $(ENVTEST) ./test/...
+	@go build -race $(UNIT) ./test/...
 
 $(CONTROLLER_GEN): hack/tools/go.mod hack/tools/go.sum
 	@echo "tools: building controller-gen"
@@ -166,6 +171,7 @@ bin/demo bin/cluster: bin/%:
 	@echo "build: $@"
 	@go build -o $@ ./hack/$*
 
-test/e2e/node_modules: test/e2e/package.json test/e2e/package-lock.json
-	@npm --prefix test/e2e ci --silent
+test/e2e/node_modules test/conformance/node_modules: %/node_modules: %/package.json %/package-lock.json
+	@echo "npm: $*"
+	@npm --prefix $* ci --no-audit --no-fund --loglevel=error >/dev/null
 	@touch $@

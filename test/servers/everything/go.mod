@@ -1,5 +1,5 @@
-// The everything example of the official MCP SDK for Go, pinned. A module of its own, so that its tree stays out of
-// Mooring's; `make bin/everything` builds it.
+// Servers of the official MCP SDK for Go, pinned: the everything example, and the one of its conformance tests. A module of
+// its own, so that their trees stay out of the product's.
 module github.com/mooring-dev/mooring/test/servers/everything
 
 go 1.26.0
