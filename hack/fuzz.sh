@@ -20,7 +20,8 @@ while IFS=: read -r file target; do
 		echo "fuzz: $target ($file) failed" >&2
 		exit 1
 	fi
-	printf 'ok  \t%s %s\t%s\n' "$target" "$(dirname "$file")" "$(grep '^fuzz: elapsed' "$log" | tail -n 1 | cut -d, -f2)"
+	execs=$(sed -nE 's/^fuzz: elapsed.*(execs: [0-9]+).*/\1/p' "$log" | tail -n 1)
+	printf 'ok  \t%s\t%s %s\n' "$(dirname "$file")" "$target" "$execs"
 	count=$((count + 1))
 done < <(git grep --untracked -oE '^func Fuzz[A-Za-z0-9_]+' -- '*_test.go' | sed 's/func //')
 echo "fuzz: $count targets, ${seconds} s each"
