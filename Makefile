@@ -84,7 +84,8 @@ test: builds lint verify unit envtest e2e conformance fuzz ## Run everything tha
 
 .PHONY: builds
 builds:
-	@$(STAGE) builds 12 $(MAKE) --no-print-directory tools controlplane build bin/mooring-e2e \
+	@$(STAGE) controlplane 12 $(MAKE) --no-print-directory controlplane
+	@$(STAGE) builds 12 $(MAKE) --no-print-directory tools build bin/mooring-e2e \
 		test/e2e/node_modules test/conformance/node_modules race
 
 .PHONY: lint
@@ -130,6 +131,7 @@ bench: ## Run the benchmarks
 
 .PHONY: tools
 tools: $(CONTROLLER_GEN) $(GOLANGCI_LINT) $(KUSTOMIZE) ## Build the development tools
+	@:
 
 .PHONY: controlplane
 controlplane: ## Build etcd, kube-apiserver, kube-controller-manager and kubectl; minutes the first time, then nothing
