@@ -80,7 +80,8 @@ func TestHeaderParams(t *testing.T) {
 			}
 			lenient := NewBuilder()
 			lenient.LenientHeaders = true
-			if _, err := lenient.AddPage(list(tool)); err != nil || len(lenient.Catalog().Tools) != 1 || lenient.Catalog().Tools[0].HeaderParams != nil {
+			_, err := lenient.AddPage(list(tool))
+			if kept := lenient.Catalog(); err != nil || len(kept.Tools) != 1 || kept.Tools[0].HeaderParams != nil {
 				t.Errorf("%s: a lenient builder did not keep it without parameters", name)
 			}
 			continue
