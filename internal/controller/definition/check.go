@@ -4,6 +4,7 @@
 package definition
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
 	"strconv"
@@ -73,9 +74,9 @@ func checkURL(s string) string {
 	case !validPort(u.Port()):
 		return "must have a port of 1 to 65535, or none"
 	}
-	policy := egress.Policy{AllowLoopback: true}
-	if err := policy.CheckURL(u); err != nil {
-		return "leads to an address that is refused: " + err.Error()
+	var denied *egress.DeniedError
+	if policy := (egress.Policy{AllowLoopback: true}); errors.As(policy.CheckURL(u), &denied) {
+		return "names an address that is refused: " + denied.Reason
 	}
 	return ""
 }
@@ -92,7 +93,7 @@ func checkArguments(arguments string) *Problem {
 	case len(arguments) > maxArguments:
 		return &Problem{
 			Reason:  v1alpha1.ReasonInvalidArguments,
-			Message: fmt.Sprintf("spec.arguments is longer than %d bytes", maxArguments),
+			Message: fmt.Sprintf("spec.arguments must be at most %d bytes", maxArguments),
 		}
 	}
 	if _, err := wire.ParseObject([]byte(arguments)); err != nil {
@@ -100,7 +101,7 @@ func checkArguments(arguments string) *Problem {
 		_, detail, _ := strings.Cut(err.Error(), ": ")
 		return &Problem{
 			Reason:  v1alpha1.ReasonInvalidArguments,
-			Message: "spec.arguments is not a JSON object: " + detail,
+			Message: "spec.arguments must be a JSON object: " + detail,
 		}
 	}
 	return nil

@@ -65,7 +65,7 @@ var taskFields = []field[v1alpha1.McpTaskSpec]{
 	{"spec.ttlSeconds", func(s *v1alpha1.McpTaskSpec) bool { return s.TTLSeconds != 0 }},
 }
 
-// defaultNameLength is the default of spec.tools.maxLength, in characters: what names are cut to (CAT-03).
+// defaultNameLength is the default of spec.tools.maxLength, in characters.
 const defaultNameLength = 64
 
 // other reports whether a value was given that is not the default.
