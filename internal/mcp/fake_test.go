@@ -126,11 +126,11 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (f *fake) stream(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("Content-Type", "text/event-stream")
-	w.(http.Flusher).Flush()
 	events := make(chan string, 100)
 	f.with(func(f *fake) { f.streams[events] = struct{}{} })
 	defer f.with(func(f *fake) { delete(f.streams, events) })
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.(http.Flusher).Flush()
 	for {
 		select {
 		case event := <-events:
