@@ -93,7 +93,7 @@ func (r *reviewer[T]) review(ctx context.Context, key string, ask func(context.C
 		if result.Err != nil {
 			return answer[T]{}, result.Err
 		}
-		return result.Val.(answer[T]), nil //nolint:forcetypeassert,errcheck // the function above returns nothing else
+		return result.Val.(answer[T]), nil //nolint:forcetypeassert // the function above returns nothing else
 	case <-ctx.Done():
 		return answer[T]{}, ctx.Err()
 	}

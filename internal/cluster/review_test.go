@@ -92,10 +92,10 @@ func TestAnswersAreKept(t *testing.T) {
 func TestOneReviewForAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, asked := newReviewer[int]("token"), 0
-		slow := func(context.Context) (answer[int], error) {
+		slow := func(ctx context.Context) (answer[int], error) {
 			asked++
 			time.Sleep(time.Second)
-			return answer[int]{value: 7, yes: true}, nil
+			return yes(ctx)
 		}
 		impatient, leave := context.WithCancel(t.Context())
 		left := make(chan error)
@@ -133,7 +133,7 @@ func TestOneReviewForAll(t *testing.T) {
 // TestFlood asks more different questions than may be asked, of an API server that does not answer.
 func TestFlood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r, under, most := newReviewer[int]("token"), make(chan struct{}, 1<<20), 0
+		r, under := newReviewer[int]("token"), make(chan struct{}, 1<<20)
 		results := make(chan error)
 		start := time.Now()
 		for i := range maxWaiting + 100 {
@@ -148,7 +148,7 @@ func TestFlood(t *testing.T) {
 			}()
 		}
 		synctest.Wait()
-		most = len(under)
+		most := len(under)
 		atOnce := 0
 		for range maxWaiting + 100 {
 			err := <-results

@@ -53,8 +53,10 @@ func TestTargets(t *testing.T) {
 		"some are refused":   {address: "a.example:1", addrs: []string{"127.0.0.1", "10.0.0.1", "169.254.169.254"}, want: []string{"10.0.0.1:1"}, asked: true},
 		"all are refused":    {address: "a.example:1", addrs: []string{"::1", "169.254.169.254"}, denied: ReasonLoopback, asked: true},
 		"mapped is unmapped": {address: "a.example:1", addrs: []string{"::ffff:10.0.0.1"}, want: []string{"10.0.0.1:1"}, asked: true},
-		"families alternate": {address: "a.example:1", addrs: []string{"fd00::1", "fd00::2", "10.0.0.1", "fd00::3"},
-			want: []string{"[fd00::1]:1", "10.0.0.1:1", "[fd00::2]:1", "[fd00::3]:1"}, asked: true},
+		"families alternate": {
+			address: "a.example:1", addrs: []string{"fd00::1", "fd00::2", "10.0.0.1", "fd00::3"},
+			want: []string{"[fd00::1]:1", "10.0.0.1:1", "[fd00::2]:1", "[fd00::3]:1"}, asked: true,
+		},
 		"number":         {address: "2130706433:80", denied: ReasonLoopback},
 		"odd number":     {address: "010.0.0.1:80", denied: ReasonSpelling},
 		"localhost":      {address: "localhost:80", denied: ReasonLoopback},
@@ -88,8 +90,10 @@ func TestTargets(t *testing.T) {
 func TestBadAddresses(t *testing.T) {
 	r := &resolver{}
 	p := &Policy{Resolver: r}
-	for _, c := range [][2]string{{"udp", "a.example:1"}, {"unix", "/run/socket"}, {"tcp", "a.example"}, {"tcp", "a.example:0"},
-		{"tcp", "a.example:65536"}, {"tcp", "a.example:http"}, {"tcp", ""}} {
+	for _, c := range [][2]string{
+		{"udp", "a.example:1"}, {"unix", "/run/socket"}, {"tcp", "a.example"}, {"tcp", "a.example:0"},
+		{"tcp", "a.example:65536"}, {"tcp", "a.example:http"}, {"tcp", ""},
+	} {
 		if conn, err := p.DialContext(t.Context(), c[0], c[1]); err == nil {
 			_ = conn.Close()
 			t.Errorf("%v: want an error", c)
@@ -114,7 +118,7 @@ func TestBadAddresses(t *testing.T) {
 // listen returns the port of a server on loopback that counts its connections.
 func listen(t *testing.T) (port string, count *atomic.Int32) {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +150,7 @@ func TestDialContext(t *testing.T) {
 	}
 	_ = conn.Close()
 
-	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	closed, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}

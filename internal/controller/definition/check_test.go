@@ -104,7 +104,7 @@ func TestCheckTask(t *testing.T) {
 	for arguments, want := range map[string]string{
 		"":                                      "",
 		"{}":                                    "",
-		` {"a": [1, {"b":2}]} `:                 "",
+		"\t{\"a\": [1, {\"b\":2}]}\n":           "",
 		`{"n":12345678901234567890.123}`:        "",
 		"{" + strings.Repeat(" ", 262142) + "}": "",
 		"{" + strings.Repeat(" ", 262143) + "}": "spec.arguments must be at most 262144 bytes",
