@@ -91,8 +91,13 @@ func TestBadAddresses(t *testing.T) {
 	r := &resolver{}
 	p := &Policy{Resolver: r}
 	for _, c := range [][2]string{
-		{"udp", "a.example:1"}, {"unix", "/run/socket"}, {"tcp", "a.example"}, {"tcp", "a.example:0"},
-		{"tcp", "a.example:65536"}, {"tcp", "a.example:http"}, {"tcp", ""},
+		{"udp", "a.example:1"},
+		{"unix", "/run/socket"},
+		{"tcp", "a.example"},
+		{"tcp", "a.example:0"},
+		{"tcp", "a.example:65536"},
+		{"tcp", "a.example:http"},
+		{"tcp", ""},
 	} {
 		if conn, err := p.DialContext(t.Context(), c[0], c[1]); err == nil {
 			_ = conn.Close()
