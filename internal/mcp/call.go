@@ -87,7 +87,7 @@ func (s *session) dismiss(l *live) {
 // missing says why no tool of that name is projected: its server may only be away.
 func (s *session) missing(name string) CallReason {
 	for _, c := range s.order {
-		if c.view.State != StateConnected && strings.HasPrefix(name, "mcp__"+naming.Segment(c.server.Name)+"__") {
+		if c.view.State != StateConnected && strings.HasPrefix(name, naming.ServerPrefix(c.server.Name)) {
 			return CallNotConnected
 		}
 	}
