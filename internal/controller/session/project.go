@@ -57,6 +57,13 @@ func wholeTool(t *catalog.ProjectedTool) v1alpha1.ProjectedTool {
 
 func namedTool(t *catalog.ProjectedTool) v1alpha1.ProjectedTool {
 	return v1alpha1.ProjectedTool{
-		Name: t.Name, Server: t.Server, Digest: t.Tool.Digest, TaskSupport: v1alpha1.TaskSupport(t.Tool.TaskSupport),
+		Name: t.Name, Server: t.Server, Digest: t.Tool.Digest, TaskSupport: taskSupport[t.Tool.TaskSupport],
 	}
+}
+
+// taskSupport turns the protocol's words into the API's.
+var taskSupport = map[string]v1alpha1.TaskSupport{
+	"required":  v1alpha1.TaskSupportRequired,
+	"optional":  v1alpha1.TaskSupportOptional,
+	"forbidden": v1alpha1.TaskSupportForbidden,
 }

@@ -8,10 +8,12 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/internal/controller/report"
 	"github.com/mooring-dev/mooring/internal/mcp"
+	"github.com/mooring-dev/mooring/internal/mcp/catalog"
 )
 
 // fillStatus derives the whole status from what this reconcile observed. Nothing in it moves while nothing happens.
@@ -25,9 +27,12 @@ func (s *scope) fillStatus(gatewayURL string) {
 		problem: s.problem, suspended: s.session.Spec.Suspend == v1alpha1.SuspendOn, skipped: len(s.resolution.skipped),
 	}
 	status.Servers = s.servers(o)
+	enabled := tally(o.servers)
+	status.EnabledServers, status.ConnectedServers = ptr.To(enabled.enabled), ptr.To(enabled.serving)
 	status.Tools = s.projection.tools
 	status.Catalog = s.catalog()
 	o.listed, o.total = len(status.Tools), int(status.Catalog.ToolCount)
+	o.dropped = append(o.dropped, clashes(s.snapshot.Projection)...)
 	setConditions(report.For(&status.Conditions, s.session.Generation), o)
 }
 
@@ -119,6 +124,18 @@ func dropped(live *mcp.ServerSnapshot) []string {
 	out := make([]string, 0, len(live.Tools.Dropped))
 	for _, tool := range live.Tools.Dropped {
 		out = append(out, fmt.Sprintf("%s of %s (%s)", tool.Name, live.Name, tool.Reason))
+	}
+	return out
+}
+
+// clashes names the tools that another tool's name is in the way of (DEV-11).
+func clashes(p *catalog.Projection) []string {
+	if p == nil {
+		return nil
+	}
+	out := make([]string, 0, len(p.Clashes))
+	for _, name := range p.Clashes {
+		out = append(out, name+" (another tool has this name)")
 	}
 	return out
 }

@@ -90,8 +90,9 @@ func judge(o *observed) verdict {
 }
 
 type count struct {
-	enabled, serving, resting, trying, first int
-	down, requiredDown                       []string
+	enabled, serving       int32
+	resting, trying, first int32
+	down, requiredDown     []string
 }
 
 func tally(servers []observedServer) count {
