@@ -125,6 +125,7 @@ fuzz: ## Run each fuzz target for FUZZ_SECONDS (15)
 
 .PHONY: bench
 bench: ## Run the benchmarks
+	@go test -run '^$$' -bench . -benchmem -benchtime 1x ./test/bench/...
 	@go test -run '^$$' -bench . -benchmem $(UNIT) | grep -v 'no test files'
 
 ##@ What the targets above build first
