@@ -32,12 +32,15 @@ func (r *Reconciler) cleanUp(ctx context.Context, session *v1alpha1.McpSession) 
 	id := mcp.SessionID(session.UID)
 	r.Wake.Bind(id, client.ObjectKeyFromObject(session))
 	before := session.Status.DeepCopy()
-	started := terminatingSince(session)
-	if started.IsZero() {
+	if terminatingSince(session).IsZero() {
 		// The deadline counts from this write, so that an operator that was down still has its time to clean up. It also
 		// closes the gateway's intake on every replica.
-		return ctrl.Result{}, r.reportCleanup(ctx, session, before, mcp.Teardown{Step: mcp.TeardownIntakeClosed})
+		if err := r.reportCleanup(ctx, session, before, mcp.Teardown{Step: mcp.TeardownIntakeClosed}); err != nil {
+			return ctrl.Result{}, err
+		}
+		before = session.Status.DeepCopy()
 	}
+	started := terminatingSince(session)
 	failpoint.Reach("cleanup/terminating")
 	deadline := started.Add(r.cleanupTimeout())
 	teardown := r.Runtime.Release(id, deadline)
