@@ -24,9 +24,9 @@ client=(initialize:2025-11-25 tools_call:2025-11-25 tools_call:2026-07-28 reques
 	json-schema-ref-no-deref:2026-07-28 json-schema-2020-12-preservation:2025-11-25
 	json-schema-2020-12-preservation:2026-07-28 sse-retry:2025-11-25)
 tools=(tools-list tools-call-simple-text tools-call-image tools-call-audio tools-call-embedded-resource
-	tools-call-mixed-content tools-call-error tools-call-with-progress json-schema-2020-12)
-server=(server-initialize:2025-11-25 ping:2025-11-25 tools-call-with-logging:2025-11-25 dns-rebinding-protection:2025-11-25
-	http-header-validation:2026-07-28)
+	tools-call-mixed-content tools-call-error tools-call-with-progress)
+server=(server-initialize:2025-11-25 ping:2025-11-25 dns-rebinding-protection:2025-11-25
+	dns-rebinding-protection:2026-07-28 http-header-validation:2026-07-28)
 for scenario in "${tools[@]}"; do
 	server+=("$scenario:2025-11-25" "$scenario:2026-07-28")
 done

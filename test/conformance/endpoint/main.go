@@ -49,17 +49,18 @@ func run(ctx context.Context, url string) (err error) {
 		err = errors.Join(err, runtime.Close(ctx))
 	}()
 	runtime.Ensure(id, mcp.Desired{Servers: []mcp.Server{{Name: "s", Fingerprint: url, HTTP: mcp.Endpoint{URL: url, Era: mcp.EraAuto}}}})
-	handler, err := gateway.NewHandler(gateway.Options{
-		Authenticator: cluster{}, Sessions: cluster{}, Authorizer: cluster{}, Owner: cluster{}, Runtime: runtime,
-		AllowedHosts: []string{"localhost", "127.0.0.1"},
-	})
-	if err != nil {
-		return err
-	}
 	var listen net.ListenConfig
 	listener, err := listen.Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
+	}
+	handler, err := gateway.NewHandler(gateway.Options{
+		Authenticator: cluster{}, Sessions: cluster{}, Authorizer: cluster{}, Owner: cluster{}, Runtime: runtime,
+		AllowedHosts:   []string{"localhost", "127.0.0.1"},
+		AllowedOrigins: []string{"http://" + listener.Addr().String()},
+	})
+	if err != nil {
+		return errors.Join(err, listener.Close())
 	}
 	server := gateway.NewServer(handler, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Header.Set("Authorization", "Bearer "+token)
