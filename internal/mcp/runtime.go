@@ -68,16 +68,15 @@ func New(opts Options) *Runtime {
 // idempotent and never dials. It does nothing for a session whose Release has begun, nor after Close.
 func (r *Runtime) Ensure(id SessionID, d Desired) {
 	r.mu.Lock()
-	defer r.mu.Unlock()
 	s := r.sessions[id]
-	if s == nil {
-		if r.closed {
-			return
-		}
+	if s == nil && !r.closed {
 		s = newSession(r, id, d.RevisionFloor)
 		r.sessions[id] = s
 	}
-	s.ensure(d)
+	r.mu.Unlock()
+	if s != nil {
+		s.ensure(d)
+	}
 }
 
 func (r *Runtime) session(id SessionID) *session {
