@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
+	"github.com/mooring-dev/mooring/internal/controller/report"
 )
 
 // SetupWithManager registers the controller.
@@ -37,7 +38,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 			builder.WithPredicates(deleted())).
 		WatchesRawSource(r.Wake.Watch()).
 		WithOptions(controller.Options{MaxConcurrentReconciles: r.Concurrency}).
-		Complete(r)
+		Complete(report.RetryConflicts(r))
 }
 
 // specOrDeletion lets through what can change what a session should be. Generation moves with the spec and with the

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
+	"github.com/mooring-dev/mooring/internal/controller/report"
 )
 
 // indexWaiting finds the tasks that have not begun, by the session that they name.
@@ -46,7 +47,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Watches(&v1alpha1.McpSession{}, handler.EnqueueRequestsFromMapFunc(r.waiting)).
 		WatchesRawSource(r.Wake.Watch()).
 		WithOptions(controller.Options{MaxConcurrentReconciles: r.Concurrency}).
-		Complete(r)
+		Complete(report.RetryConflicts(r))
 }
 
 // waiting finds the tasks that wait for a session: each change of it may be what they wait for.
