@@ -56,7 +56,7 @@ const (
 	// ServersDown, NoServers, Suspended, NotAccepted.
 	ConditionConnected = "Connected"
 	// ConditionCatalogSynced says that every connected server has listed its tools. Reasons when True: Synced,
-	// ListedInPart; when False: Listing, NoServerServes.
+	// ListedInPart; when False: Listing, NotStored, NoServerServes.
 	ConditionCatalogSynced = "CatalogSynced"
 	// ConditionToolsDropped exists while a server offers tools that cannot be used. Reason: InvalidTools.
 	ConditionToolsDropped = "ToolsDropped"
@@ -112,6 +112,9 @@ const (
 	ReasonSynced = "Synced"
 	// ReasonListedInPart: there are more tools than status holds; all are in the named ConfigMaps.
 	ReasonListedInPart = "ListedInPart"
+	// ReasonNotStored: there are more tools than status holds, and a catalog could not be stored in ConfigMaps; the message
+	// names the server and says why. All tools are offered at the endpoint.
+	ReasonNotStored = "NotStored"
 	// ReasonListing: a tool list is outstanding.
 	ReasonListing = "Listing"
 	// ReasonInvalidTools: tools are left out; the message names them and says why.

@@ -14,9 +14,11 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
@@ -30,8 +32,13 @@ const key = "tools.json"
 // re-created has chunks of its own, for its predecessor's go with it.
 const digestDigits = 20
 
-// ErrForeign says that a ConfigMap of a chunk's name exists and is not that chunk.
-var ErrForeign = errors.New("a ConfigMap of this name exists and does not hold this catalog")
+// Why a catalog cannot be stored until somebody changes the namespace. Trying again at once would not help.
+var (
+	// ErrForeign says that a ConfigMap of a chunk's name exists and is not that chunk.
+	ErrForeign = errors.New("a ConfigMap of this name exists and does not hold this catalog")
+	// ErrRefused says that the API server does not take a chunk: a quota or an admission rule is in the way.
+	ErrRefused = errors.New("the API server refuses this ConfigMap")
+)
 
 // +kubebuilder:rbac:groups="",resources=configmaps,verbs=get;list;watch;create;patch;delete
 
@@ -44,8 +51,10 @@ type Store struct {
 	// Grace is how long a chunk that nobody names is kept.
 	Grace time.Duration
 
-	mu       sync.Mutex
-	verified map[types.UID]struct{}
+	mu sync.Mutex
+	// verified says of how many chunks the catalog consists whose chunk this is. What an object says of itself may have
+	// been changed since.
+	verified map[types.UID]int
 }
 
 // maxVerified bounds the table of verified chunks; beyond it, it starts anew.
@@ -70,8 +79,8 @@ func (s *Store) Ensure(ctx context.Context, server *v1alpha1.McpServer, c *catal
 			return nil, err
 		}
 		count := 0
-		if err == nil && s.isVerified(meta.UID) {
-			count, _ = strconv.Atoi(meta.Annotations[v1alpha1.AnnotationChunkCount])
+		if err == nil {
+			count = s.verifiedCount(meta.UID)
 		}
 		if count == 0 {
 			if parts == nil {
@@ -114,24 +123,31 @@ func (s *Store) create(ctx context.Context, server *v1alpha1.McpServer, c *catal
 		Data:      map[string]string{key: string(part)},
 	}
 	err := s.Live.Create(ctx, configMap)
-	if apierrors.IsAlreadyExists(err) {
+	switch {
+	case apierrors.IsAlreadyExists(err):
 		err = s.verify(ctx, configMap, part)
+	case apierrors.IsForbidden(err), apierrors.IsInvalid(err), apierrors.IsRequestEntityTooLargeError(err):
+		// Without the API server's own words: they hold figures that change.
+		err = fmt.Errorf("%w: %s", ErrRefused, name)
 	}
 	if err != nil {
 		return nil, err
 	}
-	s.setVerified(configMap.UID)
+	s.setVerified(configMap.UID, count)
 	return &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
 		ObjectMeta: configMap.ObjectMeta}, nil
 }
 
 // verify reads a chunk that exists already, once a process: whoever may write ConfigMaps in the namespace could have put
-// another one in its place.
+// another one in its place. One that would not be found again, or would not go with its server, is none of ours.
 func (s *Store) verify(ctx context.Context, configMap *corev1.ConfigMap, part []byte) error {
-	if err := s.Live.Get(ctx, client.ObjectKeyFromObject(configMap), configMap); err != nil {
+	want := configMap.DeepCopy()
+	if err := s.Live.Get(ctx, client.ObjectKeyFromObject(want), configMap); err != nil {
 		return err
 	}
-	if configMap.Immutable == nil || !*configMap.Immutable || hash([]byte(configMap.Data[key])) != hash(part) {
+	if !ptr.Deref(configMap.Immutable, false) || hash([]byte(configMap.Data[key])) != hash(part) ||
+		configMap.Labels[v1alpha1.LabelCatalogDigest] != want.Labels[v1alpha1.LabelCatalogDigest] ||
+		!equality.Semantic.DeepEqual(configMap.OwnerReferences, want.OwnerReferences) {
 		return fmt.Errorf("%w: %s", ErrForeign, configMap.Name)
 	}
 	return nil
@@ -164,18 +180,17 @@ func lastNamed(meta *metav1.PartialObjectMetadata) time.Time {
 	return meta.CreationTimestamp.Time
 }
 
-func (s *Store) isVerified(uid types.UID) bool {
+func (s *Store) verifiedCount(uid types.UID) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_, ok := s.verified[uid]
-	return ok
+	return s.verified[uid]
 }
 
-func (s *Store) setVerified(uid types.UID) {
+func (s *Store) setVerified(uid types.UID, count int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.verified == nil || len(s.verified) >= maxVerified {
-		s.verified = map[types.UID]struct{}{}
+		s.verified = map[types.UID]int{}
 	}
-	s.verified[uid] = struct{}{}
+	s.verified[uid] = count
 }

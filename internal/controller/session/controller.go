@@ -126,6 +126,8 @@ type scope struct {
 	snapshot   *mcp.Snapshot
 	projection projection
 	chunks     []v1alpha1.CatalogChunk
+	// unstored says which servers' catalogs could not be stored, and why.
+	unstored []string
 }
 
 // decide fills what is desired. Nothing is, unless the spec is accepted and the session runs: it never fails open.
@@ -190,6 +192,12 @@ func (r *Reconciler) publish(ctx context.Context, s *scope) error {
 			continue
 		}
 		stored, err := r.Chunks.Ensure(ctx, definition, server.Tools, named)
+		if errors.Is(err, chunks.ErrForeign) || errors.Is(err, chunks.ErrRefused) {
+			// The tools are offered all the same; nothing wakes us when the obstacle is gone.
+			s.unstored = append(s.unstored, fmt.Sprintf("%s (%v)", server.Name, err))
+			s.reread = true
+			continue
+		}
 		if err != nil {
 			return fmt.Errorf("store the catalog of %s: %w", definition.Name, err)
 		}

@@ -21,6 +21,19 @@ type resolution struct {
 	servers  []resolved
 	shadowed []v1alpha1.ShadowedServer
 	skipped  []v1alpha1.SkippedServer
+	// required names the skipped entries that the session cannot be without.
+	required []string
+}
+
+// missing names the required entries that were skipped and that no other layer provides.
+func (r *resolution) missing() []string {
+	var missing []string
+	for _, name := range r.required {
+		if !slices.ContainsFunc(r.servers, func(s resolved) bool { return s.name == name }) {
+			missing = append(missing, name)
+		}
+	}
+	return slices.Compact(missing)
 }
 
 // resolved is one server of the session with the definition that it refers to.
@@ -37,6 +50,8 @@ type resolved struct {
 // name; mode Exclusive ignores the first three. A bad entry is named in skipped and leaves what was merged so far as it
 // is (CFG-12). It is a pure function of the session and the namespace's servers.
 func resolve(session *v1alpha1.McpSession, servers []v1alpha1.McpServer) resolution {
+	// A cache lists in no order, and what is skipped is named in the order in which it is met.
+	servers = slices.SortedFunc(slices.Values(servers), func(a, b v1alpha1.McpServer) int { return cmp.Compare(a.Name, b.Name) })
 	byName := make(map[string]*v1alpha1.McpServer, len(servers))
 	for i := range servers {
 		byName[servers[i].Name] = &servers[i]
@@ -60,7 +75,7 @@ type merge struct {
 	place  map[string]int
 }
 
-// selected adds what a label selector finds. Plugin servers carry the plugin label and their plugin's name in front.
+// selected adds what a label selector finds, by name. Plugin servers carry the plugin label and their plugin's name in front.
 func (m *merge) selected(layer v1alpha1.ServerLayer, source *v1alpha1.ServerSource, servers []v1alpha1.McpServer) {
 	if source == nil {
 		return
@@ -70,7 +85,6 @@ func (m *merge) selected(layer v1alpha1.ServerLayer, source *v1alpha1.ServerSour
 		m.skip(layer, string(layer), "", v1alpha1.SkipInvalidSelector, "the selector is not valid")
 		return
 	}
-	found := make([]*v1alpha1.McpServer, 0, len(servers))
 	for i := range servers {
 		plugin, isPlugin := servers[i].Labels[v1alpha1.LabelPlugin]
 		if isPlugin != (layer == v1alpha1.LayerPlugin) || !selector.Matches(labels.Set(servers[i].Labels)) {
@@ -81,11 +95,7 @@ func (m *merge) selected(layer v1alpha1.ServerLayer, source *v1alpha1.ServerSour
 				"a plugin's server must be named <plugin>-<server>")
 			continue
 		}
-		found = append(found, &servers[i])
-	}
-	slices.SortFunc(found, func(a, b *v1alpha1.McpServer) int { return cmp.Compare(a.Name, b.Name) })
-	for _, server := range found {
-		m.add(resolved{name: server.Name, layer: layer, server: server}, server.Name)
+		m.add(resolved{name: servers[i].Name, layer: layer, server: &servers[i]}, servers[i].Name)
 	}
 }
 
@@ -101,6 +111,9 @@ func (m *merge) listed(layer v1alpha1.ServerLayer, entries []v1alpha1.SessionSer
 
 func (m *merge) add(r resolved, ref string) {
 	if reason, message := unusable(r.server); reason != "" {
+		if r.required && !r.disabled {
+			m.required = append(m.required, r.name)
+		}
 		m.skip(r.layer, r.name, ref, reason, message)
 		return
 	}
@@ -115,6 +128,9 @@ func (m *merge) add(r resolved, ref string) {
 		return
 	}
 	if len(m.servers) == v1alpha1.MaxSessionServers {
+		if r.required && !r.disabled {
+			m.required = append(m.required, r.name)
+		}
 		m.skip(r.layer, r.name, ref, v1alpha1.SkipTooMany,
 			fmt.Sprintf("a session has at most %d servers", v1alpha1.MaxSessionServers))
 		return

@@ -25,6 +25,7 @@ func (s *scope) fillStatus(gatewayURL string) {
 	status.SkippedServers = s.resolution.skipped
 	o := &observed{
 		problem: s.problem, suspended: s.session.Spec.Suspend == v1alpha1.SuspendOn, skipped: len(s.resolution.skipped),
+		missing: s.resolution.missing(), unstored: s.unstored,
 	}
 	status.Servers = s.servers(o)
 	enabled := tally(o.servers)

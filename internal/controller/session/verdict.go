@@ -5,6 +5,7 @@ package session
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,12 +22,15 @@ type observed struct {
 	problem   *definition.Problem
 	suspended bool
 	servers   []observedServer
-	// skipped counts the entries that lead nowhere.
+	// skipped counts the entries that lead nowhere; missing names those of them that are required.
 	skipped int
+	missing []string
 	// dropped names tools that their servers offered and that cannot be used, "server: tool (reason)".
 	dropped []string
 	// listed of total projected tools stand in status.
 	listed, total int
+	// unstored says which servers' catalogs could not be stored, and why.
+	unstored []string
 }
 
 type observedServer struct {
@@ -66,6 +70,7 @@ func judge(o *observed) verdict {
 		return verdict{ready: metav1.ConditionTrue, reason: v1alpha1.ReasonSuspended, message: "spec.suspend is On: nothing runs"}
 	}
 	t := tally(o.servers)
+	required := slices.Concat(t.requiredDown, o.missing)
 	switch {
 	case t.enabled == 0:
 		return verdict{ready: metav1.ConditionFalse, reason: v1alpha1.ReasonNoServers, stalled: true,
@@ -79,9 +84,9 @@ func judge(o *observed) verdict {
 	case t.serving == 0:
 		return verdict{ready: metav1.ConditionFalse, reason: v1alpha1.ReasonNoServerServes, recovering: true,
 			message: "no server serves yet: " + names(t.down)}
-	case len(t.requiredDown) > 0:
+	case len(required) > 0:
 		return verdict{ready: metav1.ConditionFalse, reason: v1alpha1.ReasonRequiredServerDown,
-			message: "required servers do not serve: " + names(t.requiredDown), recovering: t.trying > 0, stalled: t.trying == 0}
+			message: "required servers do not serve: " + names(required), recovering: t.trying > 0, stalled: t.trying == 0}
 	case len(t.down) > 0 || o.skipped > 0:
 		return verdict{ready: metav1.ConditionTrue, reason: v1alpha1.ReasonDegraded, recovering: t.trying > 0,
 			message: degraded(t.down, o.skipped)}
@@ -216,6 +221,9 @@ func setCatalogSynced(c report.Conditions, o *observed) {
 			"tool lists are outstanding: "+names(waiting))
 	case synced == 0:
 		c.Set(v1alpha1.ConditionCatalogSynced, metav1.ConditionFalse, v1alpha1.ReasonNoServerServes, "no server has listed its tools")
+	case len(o.unstored) > 0:
+		c.Set(v1alpha1.ConditionCatalogSynced, metav1.ConditionFalse, v1alpha1.ReasonNotStored,
+			"the tools are offered, and their descriptions stand nowhere but at the endpoint: "+names(o.unstored))
 	case o.listed < o.total:
 		c.Set(v1alpha1.ConditionCatalogSynced, metav1.ConditionTrue, v1alpha1.ReasonListedInPart,
 			fmt.Sprintf("%d of %d tools are named in status; all are in the ConfigMaps of status.catalog.chunks", o.listed, o.total))
