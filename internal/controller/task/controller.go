@@ -57,7 +57,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	}
 	r.forgetOthers(task.UID, request.NamespacedName)
 	if terminal(task) {
-		return r.finish(ctx, task)
+		return r.settle(ctx, task)
 	}
 	before := task.Status.DeepCopy()
 	next, err := r.step(ctx, task)
@@ -89,8 +89,20 @@ type next struct {
 }
 
 func (r *Reconciler) step(ctx context.Context, task *v1alpha1.McpTask) (next, error) {
-	if task.Status.Execution != nil {
+	if record := task.Status.Execution; record != nil {
+		if !r.owns(record.SessionUID) {
+			return next{wait: true}, nil // its record says nothing to us
+		}
 		return r.follow(task), nil
+	}
+	session := &v1alpha1.McpSession{}
+	err := r.Client.Get(ctx, types.NamespacedName{Namespace: task.Namespace, Name: task.Spec.SessionRef.Name}, session)
+	if client.IgnoreNotFound(err) != nil {
+		return next{}, fmt.Errorf("read session: %w", err)
+	}
+	found := err == nil && session.DeletionTimestamp == nil
+	if found && !r.owns(session.UID) {
+		return next{wait: true}, nil
 	}
 	if problem := definition.CheckTask(task); problem != nil {
 		return next{verdict: end(task, v1alpha1.TaskFailed, problem.Reason, problem.Message)}, nil
@@ -103,31 +115,32 @@ func (r *Reconciler) step(ctx context.Context, task *v1alpha1.McpTask) (next, er
 		return next{verdict: end(task, v1alpha1.TaskFailed, v1alpha1.ReasonLifetimeExceeded,
 			"spec.lifetimeSeconds ended before the call could be sent")}, nil
 	}
-	session := &v1alpha1.McpSession{}
-	err := r.Client.Get(ctx, types.NamespacedName{Namespace: task.Namespace, Name: task.Spec.SessionRef.Name}, session)
-	if client.IgnoreNotFound(err) != nil {
-		return next{}, fmt.Errorf("read session: %w", err)
-	}
-	if err != nil || session.DeletionTimestamp != nil {
+	if !found {
 		return next{after: time.Until(deadline), verdict: waiting(v1alpha1.ReasonSessionNotFound,
 			"there is no session "+task.Spec.SessionRef.Name+" yet")}, nil
 	}
 	return r.begin(task, session, deadline), nil
 }
 
+func (r *Reconciler) owns(session types.UID) bool {
+	_, self := r.Owner.Owner(mcp.SessionID(session))
+	return self
+}
+
 // begin records the call and returns how to make it, if the session offers the tool.
 func (r *Reconciler) begin(task *v1alpha1.McpTask, session *v1alpha1.McpSession, deadline time.Time) next {
 	id := mcp.SessionID(session.UID)
-	if _, self := r.Owner.Owner(id); !self {
-		return next{wait: true}
-	}
 	snapshot, _ := r.Sessions.Snapshot(id)
-	tool, why := find(snapshot, task.Spec.Tool)
+	tool, why := find(snapshot, resolved(session), task.Spec.Tool)
 	if why != nil {
 		if why.final {
 			return next{verdict: end(task, v1alpha1.TaskFailed, why.reason, why.message)}
 		}
-		return next{after: time.Until(deadline), verdict: waiting(why.reason, why.message)}
+		after := time.Until(deadline)
+		if why.soon {
+			after = min(after, time.Second)
+		}
+		return next{after: after, verdict: waiting(why.reason, why.message)}
 	}
 	r.Wake.Bind(task.UID, client.ObjectKeyFromObject(task))
 	now := metav1.Now().Rfc3339Copy()
@@ -169,6 +182,23 @@ func (r *Reconciler) follow(task *v1alpha1.McpTask) next {
 	}
 	// The write of the record may have landed although its answer was lost; Launch makes the call once.
 	return next{verdict: running(), launch: r.launch(task, mcp.SessionID(record.SessionUID), lifetimeEnd(task))}
+}
+
+// settle finishes a task that was found terminal. Its spec may have changed since (spec.cancel): the end stands, and it is
+// said of the newest spec, or clients would wait for that for ever.
+func (r *Reconciler) settle(ctx context.Context, task *v1alpha1.McpTask) (ctrl.Result, error) {
+	if record := task.Status.Execution; record != nil && !r.owns(record.SessionUID) {
+		return ctrl.Result{}, nil
+	}
+	before := task.Status.DeepCopy()
+	task.Status.ObservedGeneration = task.Generation
+	for i := range task.Status.Conditions {
+		task.Status.Conditions[i].ObservedGeneration = task.Generation
+	}
+	if _, err := report.Write(ctx, r.Client.Status(), task, before, &task.Status); err != nil {
+		return ctrl.Result{}, err
+	}
+	return r.finish(ctx, task)
 }
 
 // finish drops what is held for a task that is terminal, and deletes it when its time is over.

@@ -72,15 +72,21 @@ func NewExecutor(caller Caller, notify func(types.UID)) *Executor {
 // Start waits for the end of ctx and then ends what runs. It makes the Executor a manager's Runnable.
 func (e *Executor) Start(ctx context.Context) error {
 	<-ctx.Done()
-	e.stop()
+	e.mu.Lock()
+	e.stop() // under the lock: a call that begins has begun before the wait, or not at all
+	e.mu.Unlock()
 	e.wg.Wait()
 	return nil
 }
 
-// Prepare reserves a fence for the task. It is written down before Launch may use it.
+// Prepare reserves a fence for the task, once: a write of the record that landed although its answer was lost is still
+// ours, and a stale read does not take a running call's entry away. It is written down before Launch may use it.
 func (e *Executor) Prepare(uid types.UID) int64 {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if entry := e.entries[uid]; entry != nil {
+		return entry.fence
+	}
 	e.fence++
 	e.entries[uid] = &entry{fence: e.fence}
 	return e.fence
@@ -99,7 +105,7 @@ func (e *Executor) Launch(uid types.UID, id mcp.SessionID, request mcp.CallReque
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	entry := e.entries[uid]
-	if entry == nil || entry.started {
+	if entry == nil || entry.started || e.base.Err() != nil {
 		return
 	}
 	entry.started = true

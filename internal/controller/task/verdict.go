@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
@@ -72,11 +73,19 @@ func setConditions(c report.Conditions, status *v1alpha1.McpTaskStatus, v verdic
 type obstacle struct {
 	reason, message string
 	final           bool
+	// soon says that it may be gone without a change of the session's status to wake the task.
+	soon bool
 }
 
-// find looks for a tool that may be called now. While a server of the session is away it may be the one that has the tool:
-// the task waits, for its lifetime at most. When all of them have listed, nothing will bring it.
-func find(snapshot *mcp.Snapshot, name string) (*catalog.ProjectedTool, *obstacle) {
+// resolved reports whether the session's servers are all known: nothing that its spec names is missing.
+func resolved(session *v1alpha1.McpSession) bool {
+	c := meta.FindStatusCondition(session.Status.Conditions, v1alpha1.ConditionResolved)
+	return c != nil && c.Status == metav1.ConditionTrue && c.ObservedGeneration == session.Generation
+}
+
+// find looks for a tool that may be called now. While a server of the session is away, or not known yet, it may be the
+// one that has the tool: the task waits, for its lifetime at most. When all of them have listed, nothing will bring it.
+func find(snapshot *mcp.Snapshot, resolved bool, name string) (*catalog.ProjectedTool, *obstacle) {
 	if snapshot == nil || snapshot.Projection == nil {
 		return nil, &obstacle{reason: v1alpha1.ReasonWaitingForSession, message: "the session has listed no tools yet"}
 	}
@@ -88,9 +97,15 @@ func find(snapshot *mcp.Snapshot, name string) (*catalog.ProjectedTool, *obstacl
 	case ok:
 		return tool, nil
 	}
+	if !resolved || len(snapshot.Servers) == 0 {
+		return tool, &obstacle{reason: v1alpha1.ReasonWaitingForSession, message: "not every server of the session is there and enabled"}
+	}
 	for i := range snapshot.Servers {
 		if s := &snapshot.Servers[i]; s.State != mcp.StateConnected || s.Tools == nil {
 			return tool, &obstacle{reason: v1alpha1.ReasonWaitingForSession, message: "not every server of the session has listed its tools"}
+		}
+		if snapshot.Servers[i].Pending {
+			return tool, &obstacle{reason: v1alpha1.ReasonWaitingForSession, message: "a server of the session lists its tools anew", soon: true}
 		}
 	}
 	return tool, &obstacle{reason: v1alpha1.ReasonToolNotFound, final: true, message: "the session offers no tool of this name"}
