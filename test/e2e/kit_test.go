@@ -38,7 +38,7 @@ var (
 )
 
 // chunkGrace is how long an unnamed chunk is kept here, instead of ten minutes.
-const chunkGrace = 20 * time.Second
+const chunkGrace = time.Minute
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 

@@ -166,8 +166,9 @@ func (s *Store) touch(ctx context.Context, meta *metav1.PartialObjectMetadata) e
 	base := meta.DeepCopy()
 	meta.Annotations[v1alpha1.AnnotationChunkNamed] = time.Now().UTC().Format(time.RFC3339)
 	patch := client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{})
-	err := s.Live.Patch(ctx, meta, patch)
-	if err != nil {
+	// A conflict is another session's touch of the same moment: as good as ours. A sweep that deletes a chunk carries the
+	// version that it judged, so that it fails after either.
+	if err := s.Live.Patch(ctx, meta, patch); err != nil && !apierrors.IsConflict(err) {
 		return fmt.Errorf("touch %s: %w", meta.Name, err)
 	}
 	return nil
