@@ -36,8 +36,10 @@ func (m runtimeMetrics) Collect(ch chan<- prometheus.Metric) {
 	stats := m.sessions.Stats()
 	gauge(sessionsDesc, stats.Sessions, "Held")
 	gauge(sessionsDesc, stats.Releasing, "Releasing")
-	for _, state := range []mcp.State{mcp.StateIdle, mcp.StateConnecting, mcp.StateConnected, mcp.StateReconnecting,
-		mcp.StateAuthorizationRequired, mcp.StateFailed, mcp.StateClosed} {
+	for _, state := range []mcp.State{
+		mcp.StateIdle, mcp.StateConnecting, mcp.StateConnected, mcp.StateReconnecting,
+		mcp.StateAuthorizationRequired, mcp.StateFailed, mcp.StateClosed,
+	} {
 		gauge(connsDesc, stats.Connections[state], string(state))
 	}
 	gauge(callsDesc, stats.CallsInFlight)

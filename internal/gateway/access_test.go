@@ -87,8 +87,10 @@ func TestSubject(t *testing.T) {
 		"token of an earlier session": {principal: func(p *Principal) { p.IssuedAt = created.Add(-61 * time.Second) }, want: 404},
 		"token without a time":        {reason: "unknown is not new enough", principal: func(p *Principal) { p.IssuedAt = time.Time{} }, want: 404},
 		"unbound token":               {principal: func(p *Principal) { p.PodUID = "" }, want: 404},
-		"unbound token, allowed": {principal: func(p *Principal) { p.PodUID = "" },
-			options: func(o *Options) { o.AllowUnboundTokens = true }, want: 200},
+		"unbound token, allowed": {
+			principal: func(p *Principal) { p.PodUID = "" },
+			options:   func(o *Options) { o.AllowUnboundTokens = true }, want: 200,
+		},
 		"other account":           {principal: func(p *Principal) { p.Username += "2" }, want: 404},
 		"account of other space":  {principal: func(p *Principal) { p.Username = "system:serviceaccount:other:one-agent" }, want: 404},
 		"session without account": {reason: "an empty name matches nobody", principal: func(p *Principal) { p.Username = "system:serviceaccount:ns:" }, session: func(s *Session) { s.ServiceAccountName = "" }, want: 404},
@@ -259,9 +261,11 @@ func TestNotReady(t *testing.T) {
 
 func TestRoutes(t *testing.T) {
 	f := newFixture(t)
-	for _, path := range []string{"/", "/v1/namespaces/ns/sessions/one", "/v1/namespaces/ns/sessions/one/mcp/", "/v1/namespaces/ns/sessions/one/x/mcp",
+	for _, path := range []string{
+		"/", "/v1/namespaces/ns/sessions/one", "/v1/namespaces/ns/sessions/one/mcp/", "/v1/namespaces/ns/sessions/one/x/mcp",
 		"/v1/namespaces/NS/sessions/one/mcp", "/v1/namespaces/ns/sessions/../mcp", "/v1/namespaces//sessions/one/mcp",
-		"/v1/namespaces/ns%2fsessions%2fone/mcp", "/v1/namespaces/ns/sessions/" + strings.Repeat("a", 64) + "/mcp"} {
+		"/v1/namespaces/ns%2fsessions%2fone/mcp", "/v1/namespaces/ns/sessions/" + strings.Repeat("a", 64) + "/mcp",
+	} {
 		if got := f.status(f.base+path, f.token); got != http.StatusNotFound {
 			t.Errorf("%s: %d, want 404", path, got)
 		}

@@ -121,8 +121,10 @@ func TestNotificationsThatAreNotForTheAgent(t *testing.T) {
 		"modern, nothing":     {modern(""), nil},
 		"modern, token":       {modern(`"progressToken":"p"`), []string{progress}},
 		"modern, warnings up": {modern(`"io.modelcontextprotocol/logLevel":"warning"`), []string{failure}},
-		"modern, all": {modern(`"progressToken":"p","io.modelcontextprotocol/logLevel":"debug"`),
-			[]string{progress, debug, failure}},
+		"modern, all": {
+			modern(`"progressToken":"p","io.modelcontextprotocol/logLevel":"debug"`),
+			[]string{progress, debug, failure},
+		},
 		"legacy, no streams": {func(f *fixture) got {
 			return f.post(legacyCall("1", `,"_meta":{"progressToken":"p"}`), map[string]string{"Accept": "application/json"})
 		}, nil},

@@ -91,10 +91,14 @@ func unsupportedVersion(requested string) *problem {
 		}
 		supported = append(supported, wire.Quote(version)...)
 	}
-	data := wire.Object{{Name: "supported", Value: append(supported, ']')},
-		{Name: "requested", Value: wire.Quote(cut(requested, 256))}}
-	return &problem{status: http.StatusBadRequest, rpc: wire.Error{Code: wire.CodeUnsupportedVersion,
-		Message: "Unsupported protocol version", Data: data.Raw()}}
+	data := wire.Object{
+		{Name: "supported", Value: append(supported, ']')},
+		{Name: "requested", Value: wire.Quote(cut(requested, 256))},
+	}
+	return &problem{status: http.StatusBadRequest, rpc: wire.Error{
+		Code:    wire.CodeUnsupportedVersion,
+		Message: "Unsupported protocol version", Data: data.Raw(),
+	}}
 }
 
 func mismatch(message string) *problem {

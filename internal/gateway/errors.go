@@ -92,8 +92,10 @@ var callEnds = map[mcp.CallReason]struct {
 	mcp.CallTimeout:      {codeTimeout, "The tool did not answer within the time that a call may take."},
 	mcp.CallIdle:         {codeTimeout, "The tool stopped reporting progress and did not answer in time."},
 	mcp.CallAborted:      {codeCancelled, "The call was cancelled."},
-	mcp.CallConnectionLost: {codeUpstream,
-		"The connection to the tool's server was lost before it answered. The call is not repeated."},
+	mcp.CallConnectionLost: {
+		codeUpstream,
+		"The connection to the tool's server was lost before it answered. The call is not repeated.",
+	},
 	mcp.CallRejected:    {codeUpstream, "The tool's server answered with something that is not a result."},
 	mcp.CallUnsupported: {codeUnsupported, "The tool asked for something that this session does not offer."},
 }
@@ -112,11 +114,15 @@ func callProblem(err error, modern bool, tool string) *problem {
 	case mcp.CallSessionNotFound:
 		return later(ReasonNotReady, "The session is not ready yet.")
 	case mcp.CallToolNotFound:
-		return &problem{status: http.StatusOK, rpc: wire.Error{Code: wire.CodeInvalidParams,
-			Message: "Unknown tool: " + cut(tool, 256), Data: reasonData(string(failed.Reason), "")}}
+		return &problem{status: http.StatusOK, rpc: wire.Error{
+			Code:    wire.CodeInvalidParams,
+			Message: "Unknown tool: " + cut(tool, 256), Data: reasonData(string(failed.Reason), ""),
+		}}
 	case mcp.CallInvalid:
-		return &problem{status: http.StatusOK, rpc: wire.Error{Code: wire.CodeInvalidParams,
-			Message: "The arguments cannot be sent to the tool's server.", Data: reasonData(string(failed.Reason), "")}}
+		return &problem{status: http.StatusOK, rpc: wire.Error{
+			Code:    wire.CodeInvalidParams,
+			Message: "The arguments cannot be sent to the tool's server.", Data: reasonData(string(failed.Reason), ""),
+		}}
 	}
 	end, ok := callEnds[failed.Reason]
 	if !ok {
@@ -126,7 +132,8 @@ func callProblem(err error, modern bool, tool string) *problem {
 		end.code = wire.CodeInternal
 	}
 	return &problem{status: http.StatusOK, rpc: wire.Error{
-		Code: end.code, Message: end.message, Data: reasonData(string(failed.Reason), outcome(failed))}}
+		Code: end.code, Message: end.message, Data: reasonData(string(failed.Reason), outcome(failed)),
+	}}
 }
 
 // outcome tells an agent whether it may call again: what was not sent has not happened.

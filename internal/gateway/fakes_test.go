@@ -85,10 +85,14 @@ func (c *cluster) Owner(mcp.SessionID) (string, bool) { return "", !c.notOwner }
 // add makes a session with a ServiceAccount and a token of its own, and returns the token.
 func (c *cluster) add(namespace, name string) string {
 	account, token := name+"-agent", "token-"+namespace+"-"+name
-	c.sessions[namespace+"/"+name] = Session{ID: mcp.SessionID("uid-" + namespace + "-" + name), Namespace: namespace, Name: name,
-		ServiceAccountName: account, CreatedAt: created, Resolved: true}
-	c.tokens[token+"@"+Audience(namespace, name)] = Principal{Username: "system:serviceaccount:" + namespace + ":" + account,
-		UID: "u-" + account, IssuedAt: created, PodUID: "pod-" + name}
+	c.sessions[namespace+"/"+name] = Session{
+		ID: mcp.SessionID("uid-" + namespace + "-" + name), Namespace: namespace, Name: name,
+		ServiceAccountName: account, CreatedAt: created, Resolved: true,
+	}
+	c.tokens[token+"@"+Audience(namespace, name)] = Principal{
+		Username: "system:serviceaccount:" + namespace + ":" + account,
+		UID:      "u-" + account, IssuedAt: created, PodUID: "pod-" + name,
+	}
 	return token
 }
 
@@ -145,8 +149,10 @@ type fixture struct {
 
 func newFixture(t *testing.T, change ...func(*Options)) *fixture {
 	t.Helper()
-	f := &fixture{t: t, runtime: &runtime{projection: &catalog.Projection{Digest: "d0"}},
-		cluster: &cluster{tokens: map[string]Principal{}, sessions: map[string]Session{}, mayConnect: map[string]bool{}, fail: map[string]error{}}}
+	f := &fixture{
+		t: t, runtime: &runtime{projection: &catalog.Projection{Digest: "d0"}},
+		cluster: &cluster{tokens: map[string]Principal{}, sessions: map[string]Session{}, mayConnect: map[string]bool{}, fail: map[string]error{}},
+	}
 	f.token = f.cluster.add("ns", "one")
 	opts := Options{Authenticator: f.cluster, Sessions: f.cluster, Authorizer: f.cluster, Owner: f.cluster, Runtime: f.runtime, Version: "1.2.3"}
 	for _, c := range change {
@@ -289,6 +295,7 @@ func compact(t *testing.T, s string) string {
 }
 
 var errDown = errors.New("down")
+
 // failing is a call that ends without a result.
 func failing(err error) func(context.Context, mcp.SessionID, mcp.CallRequest) (*mcp.CallResult, error) {
 	return func(context.Context, mcp.SessionID, mcp.CallRequest) (*mcp.CallResult, error) { return nil, err }

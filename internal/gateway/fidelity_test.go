@@ -26,8 +26,10 @@ var results = map[string]struct {
 }{
 	"text":  {sent: `{"content":[{"type":"text","text":"hi"}]}`},
 	"empty": {sent: `{}`, modern: `{"resultType":"complete","_meta":{` + ourInfo + `}}`},
-	"spaces and order": {sent: `{ "isError" : false ,  "content" : [ ] }`,
-		modern: `{ "isError" : false ,  "content" : [ ] ,"resultType":"complete","_meta":{` + ourInfo + `}}`},
+	"spaces and order": {
+		sent:   `{ "isError" : false ,  "content" : [ ] }`,
+		modern: `{ "isError" : false ,  "content" : [ ] ,"resultType":"complete","_meta":{` + ourInfo + `}}`,
+	},
 	"big numbers":             {sent: `{"content":[],"structuredContent":{"n":9007199254740993,"f":1.0,"e":1e400,"m":-0}}`},
 	"structured, not object":  {sent: `{"content":[],"structuredContent":[1,null,"x"]}`},
 	"unknown content type":    {sent: `{"content":[{"type":"hologram","x":{"y":[1]}}]}`},
@@ -35,28 +37,44 @@ var results = map[string]struct {
 	"unknown fields":          {sent: `{"content":[],"vendor":{"a":1},"isError":true}`},
 	"characters":              {sent: `{"content":[{"type":"text","text":"<&>\u2028é😀\n\t\""}]}`},
 	"meta of a content block": {sent: `{"content":[{"type":"text","text":"","_meta":{"io.modelcontextprotocol/serverInfo":1}}]}`},
-	"vendor meta": {sent: `{"content":[],"_meta":{"v/x":[1.0],"ui":{"resourceUri":"ui://a"}}}`,
-		modern: `{"content":[],"_meta":{"v/x":[1.0],"ui":{"resourceUri":"ui://a"},` + ourInfo + `},"resultType":"complete"}`},
-	"hop meta": {sent: `{"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"theirs"},"progressToken":3,"v":1},"content":[]}`,
+	"vendor meta": {
+		sent:   `{"content":[],"_meta":{"v/x":[1.0],"ui":{"resourceUri":"ui://a"}}}`,
+		modern: `{"content":[],"_meta":{"v/x":[1.0],"ui":{"resourceUri":"ui://a"},` + ourInfo + `},"resultType":"complete"}`,
+	},
+	"hop meta": {
+		sent:   `{"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"theirs"},"progressToken":3,"v":1},"content":[]}`,
 		legacy: `{"_meta":{"v":1},"content":[]}`,
-		modern: `{"_meta":{"v":1,` + ourInfo + `},"content":[],"resultType":"complete"}`},
-	"hop meta only": {sent: `{"_meta":{"io.modelcontextprotocol/serverInfo":{}},"content":[]}`,
+		modern: `{"_meta":{"v":1,` + ourInfo + `},"content":[],"resultType":"complete"}`,
+	},
+	"hop meta only": {
+		sent:   `{"_meta":{"io.modelcontextprotocol/serverInfo":{}},"content":[]}`,
 		legacy: `{"content":[]}`,
-		modern: `{"content":[],"resultType":"complete","_meta":{` + ourInfo + `}}`},
-	"hop meta, escaped": {sent: `{"\u005fmeta":{"progress\u0054oken":3},"content":[]}`,
+		modern: `{"content":[],"resultType":"complete","_meta":{` + ourInfo + `}}`,
+	},
+	"hop meta, escaped": {
+		sent:   `{"\u005fmeta":{"progress\u0054oken":3},"content":[]}`,
 		legacy: `{"content":[]}`,
-		modern: `{"content":[],"resultType":"complete","_meta":{` + ourInfo + `}}`},
+		modern: `{"content":[],"resultType":"complete","_meta":{` + ourInfo + `}}`,
+	},
 	"meta not an object": {sent: `{"content":[],"_meta":7}`, modern: `{"content":[],"_meta":7,"resultType":"complete"}`},
-	"modern, complete": {sent: `{"resultType":"complete","content":[]}`, fromModern: true, legacy: `{"content":[]}`,
-		modern: `{"resultType":"complete","content":[],"_meta":{` + ourInfo + `}}`},
-	"modern, none": {sent: `{"content":[]}`, fromModern: true,
-		modern: `{"content":[],"resultType":"complete","_meta":{` + ourInfo + `}}`},
-	"modern, of an extension": {sent: `{"resultType":"x","content":[]}`, fromModern: true, legacy: `{"content":[]}`,
-		modern: `{"resultType":"x","content":[],"_meta":{` + ourInfo + `}}`},
-	"legacy, field of that name": {sent: `{"resultType":"csv","content":[]}`,
-		modern: `{"resultType":"complete","content":[],"_meta":{` + ourInfo + `}}`},
+	"modern, complete": {
+		sent: `{"resultType":"complete","content":[]}`, fromModern: true, legacy: `{"content":[]}`,
+		modern: `{"resultType":"complete","content":[],"_meta":{` + ourInfo + `}}`,
+	},
+	"modern, none": {
+		sent: `{"content":[]}`, fromModern: true,
+		modern: `{"content":[],"resultType":"complete","_meta":{` + ourInfo + `}}`,
+	},
+	"modern, of an extension": {
+		sent: `{"resultType":"x","content":[]}`, fromModern: true, legacy: `{"content":[]}`,
+		modern: `{"resultType":"x","content":[],"_meta":{` + ourInfo + `}}`,
+	},
+	"legacy, field of that name": {
+		sent:   `{"resultType":"csv","content":[]}`,
+		modern: `{"resultType":"complete","content":[],"_meta":{` + ourInfo + `}}`,
+	},
 	"not an object": {sent: `[1]`, modern: `[1]`},
-	"large": {sent: `{"content":[{"type":"text","text":"` + strings.Repeat("y", 3<<20) + `"}]}`},
+	"large":         {sent: `{"content":[{"type":"text","text":"` + strings.Repeat("y", 3<<20) + `"}]}`},
 }
 
 // TestResultsOnTheWire is bridge rows 1 to 3, in plain answers and in streams.
@@ -99,19 +117,25 @@ func TestErrorsOnTheWire(t *testing.T) {
 		legacy, modern string
 		status         int // of the modern answer
 	}{
-		"vendor code and data": {sent: wire.Error{Code: 1234567890123, Message: "m<&\"", Data: json.RawMessage(`{"n":9007199254740993}`)},
+		"vendor code and data": {
+			sent:   wire.Error{Code: 1234567890123, Message: "m<&\"", Data: json.RawMessage(`{"n":9007199254740993}`)},
 			legacy: `{"code":1234567890123,"message":"m<&\"","data":{"n":9007199254740993}}`,
-			modern: `{"code":1234567890123,"message":"m<&\"","data":{"n":9007199254740993}}`, status: 200},
+			modern: `{"code":1234567890123,"message":"m<&\"","data":{"n":9007199254740993}}`, status: 200,
+		},
 		"invalid params": {sent: wire.Error{Code: -32602, Message: "m"}, legacy: `{"code":-32602,"message":"m"}`, modern: `{"code":-32602,"message":"m"}`, status: 200},
 		"server code":    {sent: wire.Error{Code: -32000, Message: "m", Data: json.RawMessage(`null`)}, legacy: `{"code":-32000,"message":"m","data":null}`, modern: `{"code":-32000,"message":"m","data":null}`, status: 200},
 		"not found":      {sent: wire.Error{Code: -32002, Message: "m"}, legacy: `{"code":-32002,"message":"m"}`, modern: `{"code":-32602,"message":"m"}`, status: 200},
-		"missing capability": {sent: wire.Error{Code: -32021, Message: "m", Data: json.RawMessage(`{"requiredCapabilities":{"sampling":{}}}`)},
+		"missing capability": {
+			sent:   wire.Error{Code: -32021, Message: "m", Data: json.RawMessage(`{"requiredCapabilities":{"sampling":{}}}`)},
 			legacy: `{"code":-32603,"message":"m","data":{"requiredCapabilities":{"sampling":{}}}}`,
-			modern: `{"code":-32021,"message":"m","data":{"requiredCapabilities":{"sampling":{}}}}`, status: 400},
+			modern: `{"code":-32021,"message":"m","data":{"requiredCapabilities":{"sampling":{}}}}`, status: 400,
+		},
 		"header mismatch": {sent: wire.Error{Code: -32020, Message: "m"}, legacy: `{"code":-32603,"message":"m"}`, modern: `{"code":-32020,"message":"m"}`, status: 400},
 		"version":         {sent: wire.Error{Code: -32022, Message: "m"}, legacy: `{"code":-32603,"message":"m"}`, modern: `{"code":-32022,"message":"m"}`, status: 400},
-		"URL elicitation": {sent: wire.Error{Code: -32042, Message: "m", Data: json.RawMessage(`{"elicitations":[]}`)},
-			legacy: `{"code":-32042,"message":"m","data":{"elicitations":[]}}`, modern: `{"code":501,"message":"m","data":{"reason":"Unsupported"}}`, status: 200},
+		"URL elicitation": {
+			sent:   wire.Error{Code: -32042, Message: "m", Data: json.RawMessage(`{"elicitations":[]}`)},
+			legacy: `{"code":-32042,"message":"m","data":{"elicitations":[]}}`, modern: `{"code":501,"message":"m","data":{"reason":"Unsupported"}}`, status: 200,
+		},
 		"long text": {sent: wire.Error{Code: 1, Message: long}, legacy: `{"code":1,"message":"` + long[:maxErrorText] + `"}`, modern: `{"code":1,"message":"` + long[:maxErrorText] + `"}`, status: 200},
 	} {
 		f.runtime.call = failing(&mcp.CallError{Reason: mcp.CallRPCError, Sent: true, Answered: true, Err: fmt.Errorf("wrapped: %w", &tc.sent)})
@@ -149,7 +173,9 @@ func TestErrorsOfOurs(t *testing.T) {
 	} {
 		f.runtime.call = failing(&tc.err)
 		check := func(g got, code int64) {
-			var m struct{ Error struct{ Data json.RawMessage } }
+			var m struct {
+				Error struct{ Data json.RawMessage }
+			}
 			if err := json.Unmarshal([]byte(g.body), &m); err != nil {
 				t.Fatal(err)
 			}

@@ -33,8 +33,10 @@ func NewHandler(opts Options) (*Handler, error) {
 		return nil, err
 	}
 	opts = opts.withDefaults()
-	h := &Handler{opts: opts, guard: newGuard(opts), limits: newLimits(opts), inflight: newInflight(),
-		identity: newIdentity(opts.Version)}
+	h := &Handler{
+		opts: opts, guard: newGuard(opts), limits: newLimits(opts), inflight: newInflight(),
+		identity: newIdentity(opts.Version),
+	}
 	h.life, h.abort = context.WithCancel(context.Background())
 	return h, nil
 }

@@ -26,8 +26,10 @@ type usage struct {
 }
 
 func newLimits(o Options) *limits {
-	return &limits{maxRequests: o.MaxRequests, maxCalls: o.MaxCallsPerSession, maxBytes: o.MaxBodyBytes,
-		maxSessionBytes: o.MaxBodyBytesPerSession, sessions: map[mcp.SessionID]usage{}}
+	return &limits{
+		maxRequests: o.MaxRequests, maxCalls: o.MaxCallsPerSession, maxBytes: o.MaxBodyBytes,
+		maxSessionBytes: o.MaxBodyBytesPerSession, sessions: map[mcp.SessionID]usage{},
+	}
 }
 
 func (l *limits) takeRequest() bool {

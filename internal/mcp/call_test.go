@@ -69,14 +69,22 @@ func TestCallFailures(t *testing.T) {
 		{name: "no such tool", request: CallRequest{Tool: "nothing"}, reason: CallToolNotFound},
 		{name: "arguments no object", request: echo(`[1]`), reason: CallInvalid},
 		{name: "arguments twice", request: echo(`{"a":1,"a":2}`), reason: CallInvalid},
-		{name: "JSON-RPC error", request: echo(""), reason: CallRPCError,
-			answer: func(_ *wire.Message, a *answer) { a.error(-32000) }},
-		{name: "500", request: echo(""), reason: CallRejected, unknown: true,
-			answer: func(_ *wire.Message, a *answer) { a.w.WriteHeader(500) }},
-		{name: "400", request: echo(""), reason: CallRejected,
-			answer: func(_ *wire.Message, a *answer) { a.w.WriteHeader(400) }},
-		{name: "result no object", request: echo(""), reason: CallRejected, unknown: true,
-			answer: func(_ *wire.Message, a *answer) { a.result(`7`) }},
+		{
+			name: "JSON-RPC error", request: echo(""), reason: CallRPCError,
+			answer: func(_ *wire.Message, a *answer) { a.error(-32000) },
+		},
+		{
+			name: "500", request: echo(""), reason: CallRejected, unknown: true,
+			answer: func(_ *wire.Message, a *answer) { a.w.WriteHeader(500) },
+		},
+		{
+			name: "400", request: echo(""), reason: CallRejected,
+			answer: func(_ *wire.Message, a *answer) { a.w.WriteHeader(400) },
+		},
+		{
+			name: "result no object", request: echo(""), reason: CallRejected, unknown: true,
+			answer: func(_ *wire.Message, a *answer) { a.result(`7`) },
+		},
 		{name: "torn", request: echo(""), reason: CallConnectionLost, unknown: true, answer: func(_ *wire.Message, a *answer) {
 			a.event(`{"jsonrpc":"2.0","method":"notifications/message","params":{}}`)
 			panic(nil)

@@ -134,8 +134,10 @@ func (s *Store) create(ctx context.Context, server *v1alpha1.McpServer, c *catal
 		return nil, err
 	}
 	s.setVerified(configMap.UID, count)
-	return &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
-		ObjectMeta: configMap.ObjectMeta}, nil
+	return &metav1.PartialObjectMetadata{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
+		ObjectMeta: configMap.ObjectMeta,
+	}, nil
 }
 
 // verify reads a chunk that exists already, once a process: whoever may write ConfigMaps in the namespace could have put

@@ -73,23 +73,35 @@ func judge(o *observed) verdict {
 	required := slices.Concat(t.requiredDown, o.missing)
 	switch {
 	case t.enabled == 0:
-		return verdict{ready: metav1.ConditionFalse, reason: v1alpha1.ReasonNoServers, stalled: true,
-			message: "no usable server is enabled for this session"}
+		return verdict{
+			ready: metav1.ConditionFalse, reason: v1alpha1.ReasonNoServers, stalled: true,
+			message: "no usable server is enabled for this session",
+		}
 	case t.serving == 0 && t.resting == t.enabled:
-		return verdict{ready: metav1.ConditionFalse, reason: v1alpha1.ReasonNoServerServes, stalled: true,
-			message: "no server serves and none is being tried: " + names(t.down)}
+		return verdict{
+			ready: metav1.ConditionFalse, reason: v1alpha1.ReasonNoServerServes, stalled: true,
+			message: "no server serves and none is being tried: " + names(t.down),
+		}
 	case t.serving == 0 && t.first == t.enabled-t.resting:
-		return verdict{ready: metav1.ConditionUnknown, reason: v1alpha1.ReasonConnecting, recovering: true,
-			message: "connecting to " + names(t.down)}
+		return verdict{
+			ready: metav1.ConditionUnknown, reason: v1alpha1.ReasonConnecting, recovering: true,
+			message: "connecting to " + names(t.down),
+		}
 	case t.serving == 0:
-		return verdict{ready: metav1.ConditionFalse, reason: v1alpha1.ReasonNoServerServes, recovering: true,
-			message: "no server serves yet: " + names(t.down)}
+		return verdict{
+			ready: metav1.ConditionFalse, reason: v1alpha1.ReasonNoServerServes, recovering: true,
+			message: "no server serves yet: " + names(t.down),
+		}
 	case len(required) > 0:
-		return verdict{ready: metav1.ConditionFalse, reason: v1alpha1.ReasonRequiredServerDown,
-			message: "required servers do not serve: " + names(required), recovering: t.trying > 0, stalled: t.trying == 0}
+		return verdict{
+			ready: metav1.ConditionFalse, reason: v1alpha1.ReasonRequiredServerDown,
+			message: "required servers do not serve: " + names(required), recovering: t.trying > 0, stalled: t.trying == 0,
+		}
 	case len(t.down) > 0 || o.skipped > 0:
-		return verdict{ready: metav1.ConditionTrue, reason: v1alpha1.ReasonDegraded, recovering: t.trying > 0,
-			message: degraded(t.down, o.skipped)}
+		return verdict{
+			ready: metav1.ConditionTrue, reason: v1alpha1.ReasonDegraded, recovering: t.trying > 0,
+			message: degraded(t.down, o.skipped),
+		}
 	}
 	return verdict{ready: metav1.ConditionTrue, reason: v1alpha1.ReasonReady, message: "every server serves"}
 }
@@ -140,8 +152,9 @@ func degraded(down []string, skipped int) string {
 }
 
 // names lists a few names, so that a message stays short whatever the session holds.
-func names(all []string) string {
-	const shown = 5
+func names(all []string) string { return some(all, 5) }
+
+func some(all []string, shown int) string {
 	if len(all) <= shown {
 		return strings.Join(all, ", ")
 	}
@@ -223,7 +236,7 @@ func setCatalogSynced(c report.Conditions, o *observed) {
 		c.Set(v1alpha1.ConditionCatalogSynced, metav1.ConditionFalse, v1alpha1.ReasonNoServerServes, "no server has listed its tools")
 	case len(o.unstored) > 0:
 		c.Set(v1alpha1.ConditionCatalogSynced, metav1.ConditionFalse, v1alpha1.ReasonNotStored,
-			"the tools are offered, and their descriptions stand nowhere but at the endpoint: "+names(o.unstored))
+			"the tools are offered, and their descriptions stand nowhere but at the endpoint: "+some(o.unstored, 2))
 	case o.listed < o.total:
 		c.Set(v1alpha1.ConditionCatalogSynced, metav1.ConditionTrue, v1alpha1.ReasonListedInPart,
 			fmt.Sprintf("%d of %d tools are named in status; all are in the ConfigMaps of status.catalog.chunks", o.listed, o.total))

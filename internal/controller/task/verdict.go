@@ -92,8 +92,10 @@ func find(snapshot *mcp.Snapshot, resolved bool, name string) (*catalog.Projecte
 	tool, ok := snapshot.Projection.Lookup(name)
 	switch {
 	case ok && tool.Tool.TaskSupport == taskRequired:
-		return tool, &obstacle{reason: v1alpha1.ReasonNotImplemented, final: true,
-			message: "the tool runs as a task only, which is not implemented yet"}
+		return tool, &obstacle{
+			reason: v1alpha1.ReasonNotImplemented, final: true,
+			message: "the tool runs as a task only, which is not implemented yet",
+		}
 	case ok:
 		return tool, nil
 	}

@@ -109,10 +109,28 @@ func TestGlob(t *testing.T) {
 		pattern, name string
 		want          bool
 	}{
-		{"", "", true}, {"", "a", false}, {"*", "", true}, {"*", "abc", true}, {"?", "", false}, {"?", "a", true}, {"??", "a", false},
-		{"a*", "abc", true}, {"*c", "abc", true}, {"a*c", "abc", true}, {"a*b", "abc", false}, {"*b*", "abc", true}, {"a**c", "ac", true},
-		{"*ab", "aab", true}, {"*aab", "aaab", true}, {"a*b*c", "axbxbc", true}, {"a*b?c", "abbxc", true}, {"a*?", "a", false}, {"a*?", "ab", true},
-		{"*a*b", "ba", false}, {"ab", "abc", false}, {"abc", "ab", false},
+		{"", "", true},
+		{"", "a", false},
+		{"*", "", true},
+		{"*", "abc", true},
+		{"?", "", false},
+		{"?", "a", true},
+		{"??", "a", false},
+		{"a*", "abc", true},
+		{"*c", "abc", true},
+		{"a*c", "abc", true},
+		{"a*b", "abc", false},
+		{"*b*", "abc", true},
+		{"a**c", "ac", true},
+		{"*ab", "aab", true},
+		{"*aab", "aaab", true},
+		{"a*b*c", "axbxbc", true},
+		{"a*b?c", "abbxc", true},
+		{"a*?", "a", false},
+		{"a*?", "ab", true},
+		{"*a*b", "ba", false},
+		{"ab", "abc", false},
+		{"abc", "ab", false},
 		{strings.Repeat("a*", 30) + "b", strings.Repeat("a", 60), false}, // exponential in a careless matcher
 	} {
 		if got := glob(c.pattern, c.name); got != c.want {

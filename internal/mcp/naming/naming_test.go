@@ -17,10 +17,14 @@ func TestProvider(t *testing.T) {
 		{"CAT-01", "github", "search_code", "mcp__github__search_code"},
 		{"CAT-02 longest kept", "s", "abcdefghijklmnopqrstuvwx", "mcp__s__abcdefghijklmnopqrstuvwx"},
 		{"CAT-02 too long", "s", "abcdefghijklmnopqrstuvwxy", "mcp__s__abcdefghijklm_69b980549d"},
-		{"CAT-03 longest", "server with spaces and a very long provider identity", "tool/with/slashes/and/a/very/long/identity",
-			"mcp__server_with_s_827c5302ad__tool_with_sla_470e3e3e5d"},
-		{"CAT-02 dashes", "server-with-spaces-and-a-very-long-provider-identity", "tool/with/slashes/and/a/very/long/identity",
-			"mcp__server-with-s_b0da8e0379__tool_with_sla_470e3e3e5d"},
+		{
+			"CAT-03 longest", "server with spaces and a very long provider identity", "tool/with/slashes/and/a/very/long/identity",
+			"mcp__server_with_s_827c5302ad__tool_with_sla_470e3e3e5d",
+		},
+		{
+			"CAT-02 dashes", "server-with-spaces-and-a-very-long-provider-identity", "tool/with/slashes/and/a/very/long/identity",
+			"mcp__server-with-s_b0da8e0379__tool_with_sla_470e3e3e5d",
+		},
 		{"CAT-02 dot", "s", "a.b", "mcp__s__a_b_2e7336dc8e"},
 		{"CAT-02 slash", "s", "a/b", "mcp__s__a_b_c14cddc033"},
 		{"CAT-02 space", "s", " a", "mcp__s___a_7de598b3ff"},

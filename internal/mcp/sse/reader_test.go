@@ -57,8 +57,10 @@ func TestReader(t *testing.T) {
 		"priming event":          {"id: 7\nretry: 500\ndata: \n\n", got{LastID: "7", Retry: 500 * time.Millisecond}},
 		"id stays":               {"id: 7\ndata: a\n\ndata: b\n\n", got{Events: []string{"|a", "|b"}, LastID: "7"}},
 		"id is reset":            {"id: 7\n\nid\n\n", got{}},
-		"id counts when complete": {"id: 7\ndata: a\n\nid: 8\ndata: b\n",
-			got{Events: []string{"|a"}, LastID: "7"}},
+		"id counts when complete": {
+			"id: 7\ndata: a\n\nid: 8\ndata: b\n",
+			got{Events: []string{"|a"}, LastID: "7"},
+		},
 		"id with NUL":      {"id: 7\x00\n\n", got{}},
 		"id too long":      {"id: " + strings.Repeat("x", MaxIDBytes+1) + "\n\n", got{}},
 		"retry garbage":    {"retry: -1\nretry: 1s\nretry: 99999999999999999999\n\n", got{}},

@@ -83,8 +83,10 @@ func (cfg *Config) endpoint() (*url.URL, error) {
 }
 
 // hopHeaders are set by the HTTP client or mean something to this hop only.
-var hopHeaders = []string{"Host", "Connection", "Content-Length", "Transfer-Encoding", "Te", "Trailer", "Upgrade",
-	"Keep-Alive", "Proxy-Connection", "Accept-Encoding"}
+var hopHeaders = []string{
+	"Host", "Connection", "Content-Length", "Transfer-Encoding", "Te", "Trailer", "Upgrade",
+	"Keep-Alive", "Proxy-Connection", "Accept-Encoding",
+}
 
 func (cfg *Config) headers() (http.Header, error) {
 	header := make(http.Header, len(cfg.Header)+8)

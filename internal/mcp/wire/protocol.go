@@ -32,8 +32,10 @@ const (
 
 // HopMeta lists those keys.
 func HopMeta() []string {
-	return []string{MetaProtocolVersion, MetaClientInfo, MetaClientCapabilities, MetaLogLevel, MetaSubscriptionID,
-		MetaServerInfo, MetaProgressToken}
+	return []string{
+		MetaProtocolVersion, MetaClientInfo, MetaClientCapabilities, MetaLogLevel, MetaSubscriptionID,
+		MetaServerInfo, MetaProgressToken,
+	}
 }
 
 // Methods that this package's users speak.

@@ -30,7 +30,8 @@ func TestRefused(t *testing.T) {
 			}}, `unknown field "spec.transport.streamableHTTP.headers[0].secretKeyRef.namespace"`,
 		},
 		"token endpoint typed by a user": {
-			"McpServer", edit{"spec.oauth": m{"grant": "AuthorizationCode", "tokenUrl": "https://a.example.com"}},
+			"McpServer",
+			edit{"spec.oauth": m{"grant": "AuthorizationCode", "tokenUrl": "https://a.example.com"}},
 			`unknown field "spec.oauth.tokenUrl"`,
 		},
 		"inline server":              {"McpSession", edit{"spec.servers.0.url": "https://a.example.com"}, `unknown field "spec.servers[0].url"`},
@@ -52,8 +53,11 @@ func TestRefused(t *testing.T) {
 		"reference to another place": {"McpSession", edit{"spec.servers.0.ref.name": "../other/server"}, "spec.servers[0].ref.name: Invalid value"},
 		"too many servers":           {"McpSession", edit{"spec.servers": manyServers(33)}, "spec.servers: Too many"},
 		"too many headers": {"McpSession", edit{"spec.servers.0.headers": l{
-			m{"name": "A", "secretKeyRef": secret}, m{"name": "B", "secretKeyRef": secret}, m{"name": "C", "secretKeyRef": secret},
-			m{"name": "D", "secretKeyRef": secret}, m{"name": "E", "secretKeyRef": secret},
+			m{"name": "A", "secretKeyRef": secret},
+			m{"name": "B", "secretKeyRef": secret},
+			m{"name": "C", "secretKeyRef": secret},
+			m{"name": "D", "secretKeyRef": secret},
+			m{"name": "E", "secretKeyRef": secret},
 		}}, "spec.servers[0].headers: Too many"},
 		"empty allow list":       {"McpSession", edit{"spec.tools": m{"allow": l{}}}, "spec.tools.allow: Invalid value"},
 		"regular expression":     {"McpSession", edit{"spec.tools": m{"deny": l{"mcp__a__(b|c)"}}}, "spec.tools.deny[0]: Invalid value"},
