@@ -90,8 +90,10 @@ var resolveRows = map[string]struct {
 			Servers:   []v1alpha1.SessionServer{requiredEntry("alpha", "beta"), entry("mine", "alpha")},
 			Overrides: &v1alpha1.SessionOverrides{Servers: []v1alpha1.SessionServer{entry("git-search", "alpha"), entry("alpha", "alpha")}},
 		},
-		want: []string{"alpha<-alpha Override", "beta<-beta Workspace", "git-issues<-git-issues Plugin", "git-search<-alpha Override",
-			"mine<-alpha Session"},
+		want: []string{
+			"alpha<-alpha Override", "beta<-beta Workspace", "git-issues<-git-issues Plugin", "git-search<-alpha Override",
+			"mine<-alpha Session",
+		},
 		shadowed: []string{"alpha<-alpha Workspace<Session", "git-search<-git-search Plugin<Override", "alpha<-beta Session<Override"},
 		skipped:  []string{"sse Workspace NotAccepted"},
 	},
@@ -131,8 +133,10 @@ func TestResolve(t *testing.T) {
 	sse := httpServer("sse")
 	sse.Spec.Transport = v1alpha1.Transport{Type: v1alpha1.TransportSSE, SSE: &v1alpha1.SSETransport{URL: "https://sse.example/"}}
 	plugin := v1alpha1.LabelPlugin
-	all := []v1alpha1.McpServer{httpServer("alpha", "team=a"), httpServer("beta", "team=b"), sse,
-		httpServer("git-search", plugin+"=git"), httpServer("git-issues", plugin+"=git"), httpServer("misnamed", plugin+"=git2")}
+	all := []v1alpha1.McpServer{
+		httpServer("alpha", "team=a"), httpServer("beta", "team=b"), sse,
+		httpServer("git-search", plugin+"=git"), httpServer("git-issues", plugin+"=git"), httpServer("misnamed", plugin+"=git2"),
+	}
 	for name, row := range resolveRows {
 		t.Run(name, func(t *testing.T) {
 			servers := append([]v1alpha1.McpServer{}, all...)

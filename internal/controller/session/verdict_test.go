@@ -68,9 +68,11 @@ var readyRows = map[string]struct {
 	"no servers":                        {observed{}, "False NoServers Stalled", status.FailedStatus},
 	"unresolved":                        {observed{skipped: 2}, "False NoServers Stalled", status.FailedStatus},
 	"all disabled":                      {observed{servers: []observedServer{{name: "a", disabled: true}}}, "False NoServers Stalled", status.FailedStatus},
-	"not implemented": {observed{problem: &definition.Problem{Reason: v1alpha1.ReasonNotImplemented, Message: "spec.idle"}}, "False NotImplemented Stalled", status.FailedStatus},
-	"invalid, and suspended": {observed{suspended: true, problem: &definition.Problem{Reason: v1alpha1.ReasonInvalidConfiguration, Message: "x"}},
-		"False InvalidConfiguration Stalled", status.FailedStatus},
+	"not implemented":                   {observed{problem: &definition.Problem{Reason: v1alpha1.ReasonNotImplemented, Message: "spec.idle"}}, "False NotImplemented Stalled", status.FailedStatus},
+	"invalid, and suspended": {
+		observed{suspended: true, problem: &definition.Problem{Reason: v1alpha1.ReasonInvalidConfiguration, Message: "x"}},
+		"False InvalidConfiguration Stalled", status.FailedStatus,
+	},
 }
 
 func TestReadyTable(t *testing.T) {
@@ -134,8 +136,10 @@ func summary(conditions []metav1.Condition) string {
 // reason, and Reconciling and Stalled exclude each other.
 func checkConditions(t *testing.T, session *v1alpha1.McpSession) {
 	t.Helper()
-	for _, want := range []string{v1alpha1.ConditionReady, v1alpha1.ConditionAccepted, v1alpha1.ConditionResolved,
-		v1alpha1.ConditionConnected, v1alpha1.ConditionCatalogSynced} {
+	for _, want := range []string{
+		v1alpha1.ConditionReady, v1alpha1.ConditionAccepted, v1alpha1.ConditionResolved,
+		v1alpha1.ConditionConnected, v1alpha1.ConditionCatalogSynced,
+	} {
 		if meta.FindStatusCondition(session.Status.Conditions, want) == nil {
 			t.Errorf("no condition %s", want)
 		}
@@ -168,25 +172,33 @@ func TestOtherConditions(t *testing.T) {
 		want     map[string]string
 	}{
 		"synced": {observed{servers: []observedServer{serving("a")}, listed: 2, total: 2}, map[string]string{
-			"Accepted": "True Accepted", "Resolved": "True Resolved", "Connected": "True Connected", "CatalogSynced": "True Synced"}},
+			"Accepted": "True Accepted", "Resolved": "True Resolved", "Connected": "True Connected", "CatalogSynced": "True Synced",
+		}},
 		"a list is outstanding": {observed{servers: []observedServer{serving("a"), listing}, listed: 1, total: 2}, map[string]string{
-			"Connected": "True Connected", "CatalogSynced": "False Listing"}},
+			"Connected": "True Connected", "CatalogSynced": "False Listing",
+		}},
 		"listed in part": {observed{servers: []observedServer{serving("a")}, listed: 1, total: 2}, map[string]string{
-			"CatalogSynced": "True ListedInPart"}},
+			"CatalogSynced": "True ListedInPart",
+		}},
 		"not stored": {observed{servers: []observedServer{serving("a")}, listed: 1, total: 2, unstored: []string{"a (why)"}}, map[string]string{
-			"Ready": "True Ready", "CatalogSynced": "False NotStored"}},
+			"Ready": "True Ready", "CatalogSynced": "False NotStored",
+		}},
 		"nobody listed": {observed{servers: []observedServer{in("a", mcp.StateFailed)}}, map[string]string{
-			"Connected": "False ServersDown", "CatalogSynced": "False NoServerServes"}},
+			"Connected": "False ServersDown", "CatalogSynced": "False NoServerServes",
+		}},
 		"dropped tools": {observed{servers: []observedServer{serving("a")}, dropped: []string{"x of a (y)"}}, map[string]string{
-			"ToolsDropped": "True InvalidTools"}},
+			"ToolsDropped": "True InvalidTools",
+		}},
 		"no dropped tools": {observed{servers: []observedServer{serving("a")}}, map[string]string{"ToolsDropped": ""}},
 		"skipped":          {observed{servers: []observedServer{serving("a")}, skipped: 1}, map[string]string{"Resolved": "False EntriesSkipped"}},
 		"invalid": {observed{servers: []observedServer{{name: "a", invalid: true}}}, map[string]string{
-			"Resolved": "False EntriesSkipped", "Connected": "False ServersDown"}},
+			"Resolved": "False EntriesSkipped", "Connected": "False ServersDown",
+		}},
 		"suspended":  {observed{suspended: true, servers: []observedServer{in("a", mcp.StateIdle)}}, map[string]string{"Connected": "False Suspended", "Resolved": "True Resolved"}},
 		"no servers": {observed{}, map[string]string{"Connected": "False NoServers", "Resolved": "True Resolved"}},
 		"not accepted": {observed{problem: problem}, map[string]string{
-			"Accepted": "False NotImplemented", "Resolved": "Unknown NotAccepted", "Connected": "False NotAccepted"}},
+			"Accepted": "False NotImplemented", "Resolved": "Unknown NotAccepted", "Connected": "False NotAccepted",
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := map[string]string{}
