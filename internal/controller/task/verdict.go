@@ -142,28 +142,45 @@ func conclude(task *v1alpha1.McpTask, o *outcome) verdict {
 
 func concludeError(task *v1alpha1.McpTask, o *outcome) verdict {
 	var callErr *mcp.CallError
-	errors.As(o.err, &callErr)
-	unknown := callErr == nil || callErr.OutcomeUnknown()
+	if !errors.As(o.err, &callErr) {
+		callErr = &mcp.CallError{Reason: mcp.CallConnectionLost, Sent: true} // nothing is known of it
+	}
 	switch {
 	case errors.Is(o.cause, errCancelRequested), errors.Is(o.cause, errTaskDeleted):
-		message := "cancelled before it was sent"
-		if unknown {
-			message = "cancelled while the server worked on it: it may have taken effect"
-		}
-		return end(task, v1alpha1.TaskCancelled, v1alpha1.ReasonCancelRequested, message)
-	case callErr != nil && callErr.Reason == mcp.CallSessionNotFound:
-		return end(task, v1alpha1.TaskCancelled, v1alpha1.ReasonSessionDeleted, "the session is gone; the call was not sent")
-	case callErr != nil && callErr.Reason == mcp.CallAborted && o.cause == nil:
+		return end(task, v1alpha1.TaskCancelled, v1alpha1.ReasonCancelRequested, "cancelled "+whileSent(callErr))
+	case callErr.Reason == mcp.CallSessionNotFound, callErr.Reason == mcp.CallAborted && o.cause == nil:
 		// We did not end it, so its session did.
-		return end(task, v1alpha1.TaskCancelled, v1alpha1.ReasonSessionDeleted,
-			"the session ended while the server worked on the call: it may have taken effect")
-	case unknown && callErr != nil && callErr.Reason == mcp.CallTimeout, errors.Is(o.cause, errLifetime):
-		return end(task, v1alpha1.TaskFailed, v1alpha1.ReasonTimeout, "no answer in time: the call may have taken effect, and is not sent again")
-	case unknown:
-		return end(task, v1alpha1.TaskFailed, v1alpha1.ReasonOutcomeUnknown,
-			"the connection was lost before an answer came: the call may have taken effect, and is not sent again")
+		return end(task, v1alpha1.TaskCancelled, v1alpha1.ReasonSessionDeleted, "the session ended "+whileSent(callErr))
+	case callErr.OutcomeUnknown():
+		return concludeUnknown(task, callErr, o.cause)
+	case errors.Is(o.cause, errLifetime):
+		return end(task, v1alpha1.TaskFailed, v1alpha1.ReasonLifetimeExceeded, "spec.lifetimeSeconds ended "+whileSent(callErr))
+	case callErr.Reason == mcp.CallConnectionLost, callErr.Reason == mcp.CallAborted:
+		return end(task, v1alpha1.TaskFailed, v1alpha1.ReasonServerNotConnected, "the connection was lost "+whileSent(callErr))
 	}
 	return end(task, v1alpha1.TaskFailed, string(callErr.Reason), errorMessage(callErr))
+}
+
+// whileSent says what a call that was ended may have done.
+func whileSent(err *mcp.CallError) string {
+	if err.OutcomeUnknown() {
+		return "while the server worked on the call: it may have taken effect"
+	}
+	return "before the call was sent"
+}
+
+// concludeUnknown ends a call that may have taken effect.
+func concludeUnknown(task *v1alpha1.McpTask, err *mcp.CallError, cause error) verdict {
+	const unknown = ": the call may have taken effect, and is not sent again"
+	switch {
+	case err.Reason == mcp.CallTimeout, errors.Is(cause, errLifetime):
+		return end(task, v1alpha1.TaskFailed, v1alpha1.ReasonTimeout, "no answer in time"+unknown)
+	case err.Reason == mcp.CallIdle:
+		return end(task, v1alpha1.TaskFailed, v1alpha1.ReasonIdleTimeout, "neither progress nor an answer for too long"+unknown)
+	case err.Reason == mcp.CallRejected:
+		return end(task, v1alpha1.TaskFailed, v1alpha1.ReasonOutcomeUnknown, "the server's answer cannot be read"+unknown)
+	}
+	return end(task, v1alpha1.TaskFailed, v1alpha1.ReasonOutcomeUnknown, "the connection was lost before an answer came"+unknown)
 }
 
 func errorMessage(err *mcp.CallError) string {
