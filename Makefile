@@ -85,7 +85,7 @@ test: builds lint verify unit envtest e2e conformance fuzz ## Run everything tha
 .PHONY: builds
 builds:
 	@$(STAGE) controlplane 12 $(MAKE) --no-print-directory controlplane
-	@$(STAGE) builds 12 $(MAKE) --no-print-directory tools build bin/mooring-e2e \
+	@$(STAGE) builds 12 $(MAKE) --no-print-directory tools build bin/mooring-e2e bin/everything-server \
 		test/e2e/node_modules test/conformance/node_modules race
 
 .PHONY: lint
@@ -112,11 +112,11 @@ envtest: controlplane ## Run the tests on a real kube-apiserver
 	@$(STAGE) envtest 10 hack/gotest.sh -race -timeout 10m $(ENVTEST)
 
 .PHONY: e2e
-e2e: controlplane bin/mooring-e2e bin/everything test/e2e/node_modules ## Run the operator as a process, with real MCP servers
+e2e: controlplane bin/mooring-e2e bin/everything bin/everything-server test/e2e/node_modules ## Run the operator as a process, with real MCP servers
 	@$(STAGE) end-to-end 15 hack/gotest.sh -race -tags e2e -timeout 15m -count=1 $(E2E)
 
 .PHONY: conformance
-conformance: test/conformance/node_modules ## Run the protocol's own suite against the runtime and the gateway
+conformance: bin/everything-server test/conformance/node_modules ## Run the protocol's own suite against the runtime and the gateway
 	@$(STAGE) conformance 6 test/conformance/run.sh
 
 .PHONY: fuzz
@@ -156,7 +156,7 @@ $(KUSTOMIZE): hack/tools/go.mod hack/tools/go.sum
 	@go -C hack/tools build -p 2 -o ../../$@ sigs.k8s.io/kustomize/kustomize/v5
 
 # The Go tool knows better than make what is out of date.
-.PHONY: bin/mooring bin/mooring-e2e bin/everything bin/demo bin/cluster
+.PHONY: bin/mooring bin/mooring-e2e bin/everything bin/everything-server bin/demo bin/cluster
 bin/mooring:
 	@echo "build: $@"
 	@CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o $@ ./cmd/mooring
@@ -169,6 +169,11 @@ bin/everything:
 	@echo "build: $@"
 	@CGO_ENABLED=0 go -C test/servers/everything build -trimpath -o ../../../$@ \
 		github.com/modelcontextprotocol/go-sdk/examples/server/everything
+
+bin/everything-server:
+	@echo "build: $@"
+	@CGO_ENABLED=0 go -C test/servers/everything build -trimpath -o ../../../$@ \
+		github.com/modelcontextprotocol/go-sdk/conformance/everything-server
 
 bin/demo bin/cluster: bin/%:
 	@echo "build: $@"

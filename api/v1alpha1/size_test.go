@@ -315,7 +315,9 @@ func TestMeasureFindsWhatIsUnbounded(t *testing.T) {
 		"map of unbounded key": {schema{Type: "object", AdditionalProperties: &text, MaxProperties: &ten}, "unbounded keys"},
 		"anything":             {schema{Type: "object", PreserveUnknown: true}, "takes anything"},
 		"deep down": {
-			schema{Type: "object", Properties: map[string]schema{"a": {Type: "array", ListType: "set", MaxItems: &ten, Items: &schema{Type: "string"}}}},
+			schema{Type: "object", Properties: map[string]schema{
+				"a": {Type: "array", ListType: "set", MaxItems: &ten, Items: &schema{Type: "string"}},
+			}},
 			"x.a[]",
 		},
 	} {

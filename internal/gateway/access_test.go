@@ -127,7 +127,8 @@ func TestAbsenceAndNoRightLookAlike(t *testing.T) {
 	f.cluster.tokens["x@"+Audience("ns", "none")] = Principal{Username: "jane"}
 	ask := func(session, method string) (string, []string) {
 		f.cluster.takeAsked()
-		resp := f.do(method, f.base+"/v1/namespaces/ns/sessions/"+session+"/mcp", strings.NewReader(ping), map[string]string{"Authorization": "Bearer x"})
+		resp := f.do(method, f.base+"/v1/namespaces/ns/sessions/"+session+"/mcp", strings.NewReader(ping),
+			map[string]string{"Authorization": "Bearer x"})
 		defer func() { _ = resp.Body.Close() }()
 		b, _ := io.ReadAll(resp.Body)
 		resp.Header.Del("Date")
@@ -224,7 +225,8 @@ func TestUnableToTell(t *testing.T) {
 			f.cluster.sessions["ns/one"] = s
 		}
 		g := f.post(ping, nil)
-		if _, _, reason := g.problem(t); g.status != http.StatusServiceUnavailable || reason != "Unavailable" || g.header.Get("Retry-After") == "" {
+		_, _, reason := g.problem(t)
+		if g.status != http.StatusServiceUnavailable || reason != "Unavailable" || g.header.Get("Retry-After") == "" {
 			t.Errorf("%s: status %d, reason %s, Retry-After %q", method, g.status, reason, g.header.Get("Retry-After"))
 		}
 		if strings.Contains(g.body, "down") {
@@ -276,8 +278,10 @@ func TestRoutes(t *testing.T) {
 		if resp.StatusCode != http.StatusMethodNotAllowed || resp.Header.Get("Allow") != "POST" {
 			t.Errorf("%s: %d, Allow %q", method, resp.StatusCode, resp.Header.Get("Allow"))
 		}
-		if got := f.do(method, f.url(), nil, map[string]string{"Authorization": ""}).StatusCode; got != http.StatusUnauthorized {
-			t.Errorf("%s without a token: %d", method, got)
+		resp = f.do(method, f.url(), nil, map[string]string{"Authorization": ""})
+		_ = resp.Body.Close()
+		if resp.StatusCode != http.StatusUnauthorized {
+			t.Errorf("%s without a token: %d", method, resp.StatusCode)
 		}
 	}
 }

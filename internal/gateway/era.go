@@ -71,6 +71,11 @@ func (x *exchange) checkModern() *problem {
 	case version != wire.Version20260728:
 		return unsupportedVersion(version)
 	}
+	return x.checkModernRest()
+}
+
+// checkModernRest makes the checks that know the version to be right.
+func (x *exchange) checkModernRest() *problem {
 	if method, ok := one(x.request.Header, wire.HeaderMethod); !ok || method != x.message.Method {
 		return mismatch("Mcp-Method must be present and equal the method in the body.")
 	}

@@ -151,10 +151,14 @@ func newFixture(t *testing.T, change ...func(*Options)) *fixture {
 	t.Helper()
 	f := &fixture{
 		t: t, runtime: &runtime{projection: &catalog.Projection{Digest: "d0"}},
-		cluster: &cluster{tokens: map[string]Principal{}, sessions: map[string]Session{}, mayConnect: map[string]bool{}, fail: map[string]error{}},
+		cluster: &cluster{
+			tokens: map[string]Principal{}, sessions: map[string]Session{}, mayConnect: map[string]bool{}, fail: map[string]error{},
+		},
 	}
 	f.token = f.cluster.add("ns", "one")
-	opts := Options{Authenticator: f.cluster, Sessions: f.cluster, Authorizer: f.cluster, Owner: f.cluster, Runtime: f.runtime, Version: "1.2.3"}
+	opts := Options{
+		Authenticator: f.cluster, Sessions: f.cluster, Authorizer: f.cluster, Owner: f.cluster, Runtime: f.runtime, Version: "1.2.3",
+	}
 	for _, c := range change {
 		c(&opts)
 	}
@@ -162,7 +166,7 @@ func newFixture(t *testing.T, change ...func(*Options)) *fixture {
 	if err != nil {
 		t.Fatal(err)
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -134,7 +134,8 @@ func TestErrorsOnTheWire(t *testing.T) {
 		"version":         {sent: wire.Error{Code: -32022, Message: "m"}, legacy: `{"code":-32603,"message":"m"}`, modern: `{"code":-32022,"message":"m"}`, status: 400},
 		"URL elicitation": {
 			sent:   wire.Error{Code: -32042, Message: "m", Data: json.RawMessage(`{"elicitations":[]}`)},
-			legacy: `{"code":-32042,"message":"m","data":{"elicitations":[]}}`, modern: `{"code":501,"message":"m","data":{"reason":"Unsupported"}}`, status: 200,
+			legacy: `{"code":-32042,"message":"m","data":{"elicitations":[]}}`,
+			modern: `{"code":501,"message":"m","data":{"reason":"Unsupported"}}`, status: 200,
 		},
 		"long text": {sent: wire.Error{Code: 1, Message: long}, legacy: `{"code":1,"message":"` + long[:maxErrorText] + `"}`, modern: `{"code":1,"message":"` + long[:maxErrorText] + `"}`, status: 200},
 	} {
@@ -195,9 +196,12 @@ func TestErrorsOfOurs(t *testing.T) {
 // TestErrorAfterNotifications checks that an error, too, ends a stream that has begun.
 func TestErrorAfterNotifications(t *testing.T) {
 	f := newFixture(t)
-	f.runtime.call = withProgress(&mcp.CallError{Reason: mcp.CallRPCError, Sent: true, Answered: true, Err: &wire.Error{Code: -32021, Message: "m"}})
+	f.runtime.call = withProgress(&mcp.CallError{
+		Reason: mcp.CallRPCError, Sent: true, Answered: true, Err: &wire.Error{Code: -32021, Message: "m"},
+	})
 	g := f.modern("tools/call", `"name":"t"`, `"progressToken":1`, map[string]string{wire.HeaderName: "t"})
-	if events := g.events(t); g.status != 200 || len(events) != 2 || events[1] != `{"jsonrpc":"2.0","id":7,"error":{"code":-32021,"message":"m"}}` {
+	const want = `{"jsonrpc":"2.0","id":7,"error":{"code":-32021,"message":"m"}}`
+	if events := g.events(t); g.status != 200 || len(events) != 2 || events[1] != want {
 		t.Errorf("%d %q", g.status, events)
 	}
 }

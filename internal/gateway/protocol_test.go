@@ -41,28 +41,52 @@ func TestDiscover(t *testing.T) {
 	}
 }
 
-// TestMessages sends whole messages and looks at the status, the code and the id of what comes back.
-func TestMessages(t *testing.T) {
-	meta := `"_meta":{` + modernMeta + `}`
-	header := func(pairs ...string) map[string]string {
-		h := map[string]string{}
-		for i := 0; i < len(pairs); i += 2 {
-			h[pairs[i]] = pairs[i+1]
-		}
-		return h
+// messageCase is a whole message, and the status, the code and the id of what comes back.
+type messageCase struct {
+	body    string
+	headers map[string]string
+	status  int
+	code    int64 // 0: no error
+	id      string
+}
+
+// headersOf makes a map of names and values in turns.
+func headersOf(pairs ...string) map[string]string {
+	h := map[string]string{}
+	for ; len(pairs) > 1; pairs = pairs[2:] {
+		h[pairs[0]] = pairs[1]
 	}
-	const v, m, n = wire.HeaderProtocolVersion, wire.HeaderMethod, wire.HeaderName
-	for name, tc := range map[string]struct {
-		body    string
-		headers map[string]string
-		status  int
-		code    int64 // 0: no error
-		id      string
-	}{
-		// Legacy.
+	return h
+}
+
+func testMessages(t *testing.T, cases map[string]messageCase) {
+	t.Helper()
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			f.runtime.call = answer(`{"content":[]}`, wire.Version20251125)
+			g := f.post(tc.body, tc.headers)
+			if g.status != tc.status {
+				t.Fatalf("status %d, want %d: %s", g.status, tc.status, g.body)
+			}
+			if tc.code == 0 {
+				if strings.Contains(g.body, `"error"`) {
+					t.Errorf("an error: %s", g.body)
+				}
+				return
+			}
+			if id, code, _ := g.problem(t); code != tc.code || id != tc.id {
+				t.Errorf("code %d, id %s; want %d, %s: %s", code, id, tc.code, tc.id, g.body)
+			}
+		})
+	}
+}
+
+func TestLegacyMessages(t *testing.T) {
+	testMessages(t, map[string]messageCase{
 		"ping":                    {body: ping, status: 200},
-		"ping, with version":      {body: ping, headers: header(v, "2025-06-18"), status: 200},
-		"ping, bad version":       {body: ping, headers: header(v, "2025-06-19"), status: 400, code: -32022, id: "1"},
+		"ping, with version":      {body: ping, headers: headersOf(wire.HeaderProtocolVersion, "2025-06-18"), status: 200},
+		"ping, bad version":       {body: ping, headers: headersOf(wire.HeaderProtocolVersion, "2025-06-19"), status: 400, code: -32022, id: "1"},
 		"unknown method":          {body: `{"jsonrpc":"2.0","id":1,"method":"resources/list"}`, status: 200, code: -32601, id: "1"},
 		"modern method":           {body: `{"jsonrpc":"2.0","id":1,"method":"server/discover"}`, status: 200, code: -32601, id: "1"},
 		"initialize, no version":  {body: `{"jsonrpc":"2.0","id":1,"method":"initialize"}`, status: 200, code: -32602, id: "1"},
@@ -82,8 +106,12 @@ func TestMessages(t *testing.T) {
 		"list, cursor a number":   {body: `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":1}}`, status: 200, code: -32602, id: "1"},
 		"list, cursor empty":      {body: `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":""}}`, status: 200, code: -32602, id: "1"},
 		"list, cursor null":       {body: `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":null}}`, status: 200},
+	})
+}
 
-		// What is no message (threat row 24).
+// TestNoMessages is threat row 24.
+func TestNoMessages(t *testing.T) {
+	testMessages(t, map[string]messageCase{
 		"not JSON":              {body: `{`, status: 400, code: -32700},
 		"empty":                 {body: ``, status: 400, code: -32700},
 		"duplicate method":      {body: `{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/call"}`, status: 400, code: -32700},
@@ -98,8 +126,14 @@ func TestMessages(t *testing.T) {
 		"invalid UTF-8":         {body: "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\"}", status: 400, code: -32700},
 		"big id":                {body: `{"jsonrpc":"2.0","id":9007199254740993,"method":"nope"}`, status: 200, code: -32601, id: "9007199254740993"},
 		"text after":            {body: ping + `x`, status: 400, code: -32700},
+	})
+}
 
-		// Modern.
+func TestModernMessages(t *testing.T) {
+	const v, m, n = wire.HeaderProtocolVersion, wire.HeaderMethod, wire.HeaderName
+	const meta = `"_meta":{` + modernMeta + `}`
+	header := headersOf
+	testMessages(t, map[string]messageCase{
 		"discover":                       {body: `{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{` + meta + `}}`, headers: header(v, "2026-07-28", m, "server/discover"), status: 200},
 		"no version header":              {body: `{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{` + meta + `}}`, headers: header(m, "server/discover"), status: 400, code: -32020, id: "1"},
 		"version header differs":         {body: `{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{` + meta + `}}`, headers: header(v, "2025-11-25", m, "server/discover"), status: 400, code: -32020, id: "1"},
@@ -124,25 +158,7 @@ func TestMessages(t *testing.T) {
 		"call, name header missing":      {body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x",` + meta + `}}`, headers: header(v, "2026-07-28", m, "tools/call"), status: 400, code: -32020, id: "1"},
 		"call, name header differs":      {body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x",` + meta + `}}`, headers: header(v, "2026-07-28", m, "tools/call", n, "X"), status: 400, code: -32020, id: "1"},
 		"call, name header bad encoding": {body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x",` + meta + `}}`, headers: header(v, "2026-07-28", m, "tools/call", n, "=?base64?eA?="), status: 400, code: -32020, id: "1"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			f := newFixture(t)
-			f.runtime.call = answer(`{"content":[]}`, wire.Version20251125)
-			g := f.post(tc.body, tc.headers)
-			if g.status != tc.status {
-				t.Fatalf("status %d, want %d: %s", g.status, tc.status, g.body)
-			}
-			if tc.code == 0 {
-				if strings.Contains(g.body, `"error"`) {
-					t.Errorf("an error: %s", g.body)
-				}
-				return
-			}
-			if id, code, _ := g.problem(t); code != tc.code || id != tc.id {
-				t.Errorf("code %d, id %s; want %d, %s: %s", code, id, tc.code, tc.id, g.body)
-			}
-		})
-	}
+	})
 }
 
 func TestUnsupportedVersionNamesThoseServed(t *testing.T) {

@@ -21,7 +21,7 @@ import (
 // smallBody is what a body may take without asking for memory; buffers of this size are pooled.
 const smallBody = 64 << 10
 
-var buffers = sync.Pool{New: func() any { b := make([]byte, 4<<10); return &b }}
+var buffers = sync.Pool{New: func() any { b := make([]byte, 4<<10); return &b }} // of *[]byte
 
 // receive reads the message. What is kept of it does not alias the buffer it was read into.
 func (x *exchange) receive() *problem {
@@ -34,7 +34,7 @@ func (x *exchange) receive() *problem {
 		return refusal(http.StatusNotAcceptable, ReasonNotAcceptable,
 			"Accept must list application/json and text/event-stream.")
 	}
-	pooled := buffers.Get().(*[]byte)
+	pooled := buffers.Get().(*[]byte) //nolint:forcetypeassert // nothing else is put into it
 	body, p := x.read((*pooled)[:0])
 	if p == nil {
 		p = x.parse(body)

@@ -17,12 +17,8 @@ func (i identity) settle(raw json.RawMessage, modern, fromModern bool) [][]byte 
 		if !modern {
 			return [][]byte{raw}
 		}
-		if body, ok := bytes.CutSuffix(raw, []byte("}")); ok && raw[0] == '{' {
-			comma := ","
-			if len(bytes.TrimSpace(body[1:])) == 0 {
-				comma = ""
-			}
-			return [][]byte{body, []byte(comma + `"resultType":"complete","_meta":`), i.meta, []byte("}")}
+		if parts := i.extend(raw); parts != nil {
+			return parts
 		}
 	}
 	object, err := wire.ParseObject(raw)
@@ -41,6 +37,19 @@ func (i identity) settle(raw json.RawMessage, modern, fromModern bool) [][]byte 
 		object = i.sign(object)
 	}
 	return [][]byte{object.Raw()}
+}
+
+// extend puts what this hop owes at the end of an object's bytes; nil for what is no object.
+func (i identity) extend(raw json.RawMessage) [][]byte {
+	body, ok := bytes.CutSuffix(raw, []byte("}"))
+	if !ok || raw[0] != '{' {
+		return nil
+	}
+	comma := ","
+	if len(bytes.TrimSpace(body[1:])) == 0 {
+		comma = ""
+	}
+	return [][]byte{body, []byte(comma + `"resultType":"complete","_meta":`), i.meta, []byte("}")}
 }
 
 // sign adds serverInfo to a result's _meta, unless that is something that cannot hold it.

@@ -87,7 +87,7 @@ func TestCallFailures(t *testing.T) {
 		},
 		{name: "torn", request: echo(""), reason: CallConnectionLost, unknown: true, answer: func(_ *wire.Message, a *answer) {
 			a.event(`{"jsonrpc":"2.0","method":"notifications/message","params":{}}`)
-			panic(nil)
+			panic(errAbort)
 		}},
 	}
 	for _, tc := range cases {

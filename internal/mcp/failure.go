@@ -105,7 +105,7 @@ func networkMessage(err error) string {
 	if errors.As(err, &network) {
 		message = network.Error()
 	}
-	detail := ""
+	var detail string
 	switch {
 	case errors.As(err, &dns) && dns.IsNotFound:
 		detail = "the host's name does not resolve"

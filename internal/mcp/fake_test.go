@@ -50,12 +50,12 @@ type answer struct {
 
 func (a *answer) result(result string) {
 	a.w.Header().Set("Content-Type", "application/json")
-	fmt.Fprintf(a.w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, a.id, result)
+	_, _ = fmt.Fprintf(a.w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, a.id, result)
 }
 
 func (a *answer) error(code int) {
 	a.w.Header().Set("Content-Type", "application/json")
-	fmt.Fprintf(a.w, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":"no","data":{"x":1}}}`, a.id, code)
+	_, _ = fmt.Fprintf(a.w, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":"no","data":{"x":1}}}`, a.id, code)
 }
 
 // event sends a notification on the call's own stream.
@@ -63,7 +63,7 @@ func (a *answer) event(data string) {
 	if a.w.Header().Get("Content-Type") == "" {
 		a.w.Header().Set("Content-Type", "text/event-stream")
 	}
-	fmt.Fprintf(a.w, "data: %s\n\n", data)
+	_, _ = fmt.Fprintf(a.w, "data: %s\n\n", data)
 	a.w.(http.Flusher).Flush()
 }
 
@@ -134,7 +134,7 @@ func (f *fake) stream(w http.ResponseWriter, r *http.Request) {
 	for {
 		select {
 		case event := <-events:
-			fmt.Fprintf(w, "data: %s\n\n", event)
+			_, _ = fmt.Fprintf(w, "data: %s\n\n", event)
 			w.(http.Flusher).Flush()
 		case <-r.Context().Done():
 			return
@@ -252,12 +252,12 @@ func synced(t testing.TB, r *Runtime, id SessionID) *Snapshot {
 	return s
 }
 
-// eventually waits for a snapshot that fits.
-func eventually(t testing.TB, r *Runtime, id SessionID, what string, fits func(*Snapshot) bool) *Snapshot {
+// eventually waits for a snapshot of session "a" that fits.
+func eventually(t testing.TB, r *Runtime, what string, fits func(*Snapshot) bool) *Snapshot {
 	t.Helper()
 	var last *Snapshot
 	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		s, ok := r.Snapshot(id)
+		s, ok := r.Snapshot("a")
 		if ok && fits(s) {
 			return s
 		}

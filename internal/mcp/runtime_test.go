@@ -116,7 +116,7 @@ func TestCAT30ListChangedIsFollowed(t *testing.T) {
 	synced(t, r, "a")
 	f.with(func(f *fake) { f.tools = strings.ReplaceAll(oneTool, "echo", "other") })
 	f.push(wire.MethodToolsListChanged)
-	s := eventually(t, r, "a", "the other tool", func(s *Snapshot) bool { return names(s) == "mcp__one__other" })
+	s := eventually(t, r, "the other tool", func(s *Snapshot) bool { return names(s) == "mcp__one__other" })
 	if s.Revision != 2 || s.Servers[0].CatalogRevision != 2 {
 		t.Errorf("revision %d, catalog's %d", s.Revision, s.Servers[0].CatalogRevision)
 	}
@@ -140,7 +140,7 @@ func TestCAT33FailedRefreshKeepsTheLastList(t *testing.T) {
 	synced(t, r, "a")
 	f.with(func(f *fake) { f.tools = `{"tools":"none"}` })
 	f.push(wire.MethodToolsListChanged)
-	s := eventually(t, r, "a", "the failure", func(s *Snapshot) bool { return s.Servers[0].LastError != nil })
+	s := eventually(t, r, "the failure", func(s *Snapshot) bool { return s.Servers[0].LastError != nil })
 	if s.Servers[0].LastError.Reason != FailureCatalog || names(s) != "mcp__one__echo" || s.Revision != 1 ||
 		s.Servers[0].State != StateConnected {
 		t.Errorf("%+v, %v", s.Servers[0], s.Servers[0].LastError)
@@ -159,11 +159,11 @@ func TestLossWithdrawsThenRecovers(t *testing.T) {
 	if !errors.As(err, &call) || call.OutcomeUnknown() {
 		t.Fatalf("call to a forgotten session: %v", err)
 	}
-	s := eventually(t, r, "a", "the loss", func(s *Snapshot) bool { return s.Servers[0].State == StateReconnecting })
+	s := eventually(t, r, "the loss", func(s *Snapshot) bool { return s.Servers[0].State == StateReconnecting })
 	if names(s) != "" || s.Revision != 2 {
 		t.Errorf("after the loss: %q at %d", names(s), s.Revision)
 	}
-	s = eventually(t, r, "a", "recovery", func(s *Snapshot) bool { return s.Servers[0].State == StateConnected })
+	s = eventually(t, r, "recovery", func(s *Snapshot) bool { return s.Servers[0].State == StateConnected })
 	if names(s) != "mcp__one__echo" || s.Revision != 3 || s.Servers[0].Generation != 2 || s.Servers[0].LastError != nil {
 		t.Errorf("recovered: %+v", s.Servers[0])
 	}
@@ -204,7 +204,7 @@ func TestHungServerCostsNobodyElse(t *testing.T) {
 	r.Ensure("a", desired(to(good, "good"), to(hung, "hung")))
 	r.Ensure("b", desired(to(good, "good")))
 	synced(t, r, "b")
-	eventually(t, r, "a", "the good server", func(s *Snapshot) bool { return s.Servers[0].State == StateConnected })
+	eventually(t, r, "the good server", func(s *Snapshot) bool { return s.Servers[0].State == StateConnected })
 	if _, err := r.Call(context.Background(), "a", CallRequest{Tool: "mcp__good__echo"}); err != nil {
 		t.Errorf("call beside a hung server: %v", err)
 	}

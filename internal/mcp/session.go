@@ -181,10 +181,17 @@ func (s *Snapshot) equal(other *Snapshot) bool {
 		slices.EqualFunc(s.Servers, other.Servers, func(a, b ServerSnapshot) bool { return a.equal(&b) })
 }
 
-// equal compares what Snapshot shows; capabilities are fixed by a generation.
+// equal compares what Snapshot shows. What a server says of itself is fixed by a generation.
 func (s *ServerSnapshot) equal(other *ServerSnapshot) bool {
 	return s.Name == other.Name && s.Fingerprint == other.Fingerprint && s.State == other.State &&
-		s.Generation == other.Generation && s.ProtocolVersion == other.ProtocolVersion && s.Tools == other.Tools &&
-		s.CatalogRevision == other.CatalogRevision && s.Pending == other.Pending && s.Attempt == other.Attempt &&
-		s.Limit == other.Limit && s.NextAttempt.Equal(other.NextAttempt) && s.LastError == other.LastError
+		s.Generation == other.Generation && s.sameCatalog(other) && s.sameRecovery(other)
+}
+
+func (s *ServerSnapshot) sameCatalog(other *ServerSnapshot) bool {
+	return s.Tools == other.Tools && s.CatalogRevision == other.CatalogRevision && s.Pending == other.Pending
+}
+
+func (s *ServerSnapshot) sameRecovery(other *ServerSnapshot) bool {
+	return s.Attempt == other.Attempt && s.Limit == other.Limit && s.NextAttempt.Equal(other.NextAttempt) &&
+		s.LastError == other.LastError
 }

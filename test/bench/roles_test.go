@@ -63,7 +63,7 @@ func serve(role func(string) (http.Handler, error)) error {
 	if err != nil {
 		return err
 	}
-	fmt.Println(listener.Addr())
+	_, _ = fmt.Fprintln(os.Stdout, listener.Addr())
 	go func() {
 		s := &http.Server{Handler: handler, ReadHeaderTimeout: time.Minute, ErrorLog: log.New(io.Discard, "", 0)}
 		_ = s.Serve(listener)

@@ -269,7 +269,7 @@ func waitToBeKilled() {
 	if err != nil {
 		panic(err)
 	}
-	fmt.Println(c.dir)
+	_, _ = fmt.Fprintln(os.Stdout, c.dir)
 	select {}
 }
 

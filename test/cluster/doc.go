@@ -11,8 +11,8 @@
 // start and nothing else: the processes live until Stop. Stop is idempotent, returns within StopTimeout, and leaves no
 // process and no file behind; it kills instead of asking, because a polite kube-apiserver waits half a minute for open
 // watches and nothing here is worth keeping. It also ends every process whose arguments name a file of the control plane,
-// as in --kubeconfig=FILE: a manager that a test started and forgot. A program that dies without Stop takes its control plane with it: a small
-// shell waits at the end of a pipe for just that.
+// as in --kubeconfig=FILE: a manager that a test started and forgot. A program that dies without Stop takes its control
+// plane with it: a small shell waits at the end of a pipe for just that.
 //
 // Usual form, one control plane per test package:
 //

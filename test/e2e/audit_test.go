@@ -57,14 +57,15 @@ func (a auditLog) mark(t *testing.T) int64 {
 	return info.Size()
 }
 
-// since returns the manager's writes of objects after a mark: leases and reviews, which store nothing of ours, left out.
-func (a auditLog) since(t *testing.T, mark int64) []write {
+// since returns the manager's writes of objects in a namespace after a mark: leases and reviews, which store nothing of
+// ours, left out.
+func (a auditLog) since(t *testing.T, mark int64, ns string) []write {
 	t.Helper()
 	f, err := os.Open(string(a))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	if _, err := f.Seek(mark, 0); err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +77,7 @@ func (a auditLog) since(t *testing.T, mark int64) []write {
 		if err := json.Unmarshal(lines.Bytes(), &w); err != nil {
 			t.Fatal(err)
 		}
-		if w.User.Username != "system:serviceaccount:mooring-system:mooring" {
+		if w.User.Username != "system:serviceaccount:mooring-system:mooring" || w.Object.Namespace != ns {
 			continue
 		}
 		switch w.Object.Resource {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -51,7 +52,7 @@ func newHanging(t *testing.T) *hanging {
 		close(end)
 		h.front.CloseClientConnections()
 		h.front.Close()
-		h.Counter.Close()
+		h.Close()
 	})
 	return h
 }
@@ -122,11 +123,11 @@ func TestDeletionOrders(t *testing.T) {
 // gone deletes an object and waits for its end.
 func gone(t *testing.T, object client.Object, policy metav1.DeletionPropagation, within time.Duration) {
 	t.Helper()
-	if err := k8s.Delete(t.Context(), object, client.PropagationPolicy(policy)); client.IgnoreNotFound(err) != nil {
+	if err := client.IgnoreNotFound(k8s.Delete(t.Context(), object, client.PropagationPolicy(policy))); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, within, func() string {
-		if err := k8s.Get(t.Context(), client.ObjectKeyFromObject(object), object); client.IgnoreNotFound(err) == nil && err != nil {
+		if apierrors.IsNotFound(k8s.Get(t.Context(), client.ObjectKeyFromObject(object), object)) {
 			return ""
 		}
 		return fmt.Sprintf("%T %s is there, with finalizers %v", object, object.GetName(), object.GetFinalizers())

@@ -57,7 +57,7 @@ func TestIdleWritesNothing(t *testing.T) {
 	settle(t, ns, 20)
 	mark := audit.mark(t)
 	time.Sleep(idle)
-	writes := audit.since(t, mark)
+	writes := audit.since(t, mark, ns)
 	t.Logf("20 idle sessions, %s: %d writes", idle, len(writes))
 	for i := range writes {
 		t.Errorf("while idle: %s", &writes[i])

@@ -48,7 +48,7 @@ func run(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	audit = auditLog(filepath.Join(dir, "audit.log"))
 	policy := filepath.Join(dir, "policy.yaml")
 	if err := os.WriteFile(policy, []byte(auditPolicy), 0o600); err != nil {
@@ -61,7 +61,7 @@ func run(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	defer log.Close()
+	defer func() { _ = log.Close() }()
 	control, err = cluster.Start(context.Background(), cluster.Options{
 		ControllerManager: true,
 		APIServerFlags: map[string]string{
@@ -193,7 +193,7 @@ func session(t *testing.T, ns, name string, servers ...string) *v1alpha1.McpSess
 // eventually polls until fits says nothing more is wrong.
 func eventually(t *testing.T, within time.Duration, wrong func() string) {
 	t.Helper()
-	last := ""
+	var last string
 	for end := time.Now().Add(within); ; time.Sleep(50 * time.Millisecond) {
 		if last = wrong(); last == "" {
 			return
@@ -238,7 +238,7 @@ func deleteNamespace(t *testing.T, ns string, within time.Duration) time.Duratio
 	t.Helper()
 	begin := time.Now()
 	object := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}
-	if err := k8s.Delete(t.Context(), object); client.IgnoreNotFound(err) != nil {
+	if err := client.IgnoreNotFound(k8s.Delete(t.Context(), object)); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, within, func() string {

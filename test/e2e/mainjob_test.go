@@ -30,25 +30,31 @@ func TestMainJob(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer sdk.Stop()
+	modern, err := servers.ConformanceGo(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer modern.Stop()
 
 	ns := namespace(t, "main")
 	server(t, ns, "node", node.URL)
 	server(t, ns, "sdk", sdk.URL)
-	session(t, ns, "s", "node", "sdk")
+	server(t, ns, "modern", modern.URL)
+	session(t, ns, "s", "node", "sdk", "modern")
 	s := awaitSession(t, ns, "s", time.Minute, ready)
 
 	versions := map[string]string{}
 	for _, server := range s.Status.Servers {
 		versions[server.Name] = server.ProtocolVersion
 	}
-	if versions["node"] != "2025-11-25" || versions["sdk"] != "2026-07-28" {
+	if versions["node"] != "2025-11-25" || versions["sdk"] != "2025-11-25" || versions["modern"] != "2026-07-28" {
 		t.Errorf("negotiated %v", versions)
 	}
 	listed := map[string]bool{}
 	for _, tool := range s.Status.Tools {
 		listed[tool.Name] = true
 	}
-	for _, name := range []string{"mcp__node__echo", "mcp__sdk__greet"} {
+	for _, name := range []string{"mcp__node__echo", "mcp__sdk__greet", "mcp__modern__test_simple_text"} {
 		if !listed[name] {
 			t.Errorf("status does not list %s: %v", name, listed)
 		}
@@ -67,6 +73,10 @@ func TestMainJob(t *testing.T) {
 			text, err = a.call(t.Context(), "mcp__sdk__greet", map[string]any{"name": "Mooring"})
 			if err != nil || !strings.Contains(text, "Mooring") {
 				t.Errorf("greet: %q, %v", text, err)
+			}
+			text, err = a.call(t.Context(), "mcp__modern__test_simple_text", nil)
+			if err != nil || text == "" {
+				t.Errorf("simple text: %q, %v", text, err)
 			}
 		})
 	}

@@ -42,6 +42,9 @@ func TestRefusals(t *testing.T) {
 		{"no such kind", "apiVersion: mcp.mooring.dev/v1alpha1\nkind: McpThing\nmetadata: {name: x}", []string{"McpThing"}},
 		{"unknown field", fmt.Sprintf(serverManifest, "unknown", "http://example.com/mcp", ", colour: red"), []string{"colour"}},
 		{"no URL", fmt.Sprintf(serverManifest, "scheme", "file:///etc/passwd", ""), []string{"url"}},
+		{"metadata address", fmt.Sprintf(serverManifest, "metadata", "http://169.254.169.254/latest/meta-data", ""), []string{"spec.transport.streamableHTTP.url"}},
+		{"arguments no object", "apiVersion: mcp.mooring.dev/v1alpha1\nkind: McpTask\nmetadata: {name: x}\n" +
+			"spec: {sessionRef: {name: s}, tool: mcp__a__b, arguments: '[1]'}", []string{"spec.arguments"}},
 		{"type without its member", "apiVersion: mcp.mooring.dev/v1alpha1\nkind: McpServer\nmetadata: {name: x}\n" +
 			"spec: {transport: {type: StreamableHTTP}}", []string{"streamableHTTP"}},
 		{"arguments over the limit", "apiVersion: mcp.mooring.dev/v1alpha1\nkind: McpTask\nmetadata: {name: x}\n" +
@@ -67,7 +70,7 @@ func TestRefusedAddress(t *testing.T) {
 	counter := servers.NewCounter()
 	defer counter.Close()
 	ns := namespace(t, "address")
-	apply(t, ns, fmt.Sprintf(serverManifest, "metadata", "http://169.254.169.254/latest/meta-data", ""))
+	apply(t, ns, fmt.Sprintf(serverManifest, "metadata", "http://2852039166/latest/meta-data", "")) // 169.254.169.254 by another spelling
 	eventually(t, 20*time.Second, func() string {
 		got := &v1alpha1.McpServer{}
 		if err := k8s.Get(t.Context(), client.ObjectKey{Namespace: ns, Name: "metadata"}, got); err != nil {
@@ -93,10 +96,10 @@ func TestRefusedAddress(t *testing.T) {
 	awaitSession(t, ns, "s", 30*time.Second, ready)
 }
 
-// TestBadArguments shows that a task with arguments that are no object ends, and says so.
+// TestBadArguments shows that a task ends, and says so, whose arguments pass admission and mean two things at once.
 func TestBadArguments(t *testing.T) {
 	ns := namespace(t, "arguments")
-	task(t, ns, "bad", "nowhere", "mcp__a__b", `[1]`)
+	task(t, ns, "bad", "nowhere", "mcp__a__b", `{"a":1,"a":2}`)
 	done := awaitTask(t, ns, "bad", 20*time.Second)
 	c := meta.FindStatusCondition(done.Status.Conditions, v1alpha1.ConditionFailed)
 	if c == nil || c.Reason != v1alpha1.ReasonInvalidArguments || !strings.Contains(c.Message, "spec.arguments") {

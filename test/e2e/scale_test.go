@@ -91,7 +91,7 @@ const (
 
 // TestLargeCatalog puts 200 sessions on one server with 1,000 tools of 3 KiB each.
 func TestLargeCatalog(t *testing.T) {
-	many := servers.NewManyTools(manyTools, toolBytes)
+	many := servers.NewMany(manyTools, toolBytes)
 	defer many.Close()
 	ns := namespace(t, "large")
 	server(t, ns, "many", many.URL)
@@ -106,7 +106,7 @@ func TestLargeCatalog(t *testing.T) {
 	}
 	chunks := chunksOf(t, ns, names)
 	checkChunks(t, chunks)
-	checkChunkWrites(t, audit.since(t, mark), len(chunks))
+	checkChunkWrites(t, audit.since(t, mark, ns), len(chunks))
 
 	for _, version := range []string{"2025-11-25", mcp.LATEST_PROTOCOL_VERSION} {
 		if got := connect(t, ns, "s7", version).tools(t); len(got) != manyTools {
@@ -235,7 +235,7 @@ func TestNothingIsWrittenTwice(t *testing.T) {
 	restart(t)
 	awaitSession(t, ns, "s", time.Minute, ready)
 	time.Sleep(3 * time.Second)
-	for _, w := range audit.since(t, mark) {
+	for _, w := range audit.since(t, mark, ns) {
 		// A restarted manager has new connections, which status says; it writes nothing else.
 		if w.Object.Resource != "mcpsessions" || w.Object.Subresource != "status" {
 			t.Errorf("after a restart: %s", &w)
@@ -256,7 +256,7 @@ func TestNothingIsWrittenTwice(t *testing.T) {
 		}
 	}
 	time.Sleep(3 * time.Second)
-	if writes := audit.since(t, mark); len(writes) > 0 {
+	if writes := audit.since(t, mark, ns); len(writes) > 0 {
 		t.Errorf("a second look wrote %d times: %s", len(writes), &writes[0])
 	}
 }

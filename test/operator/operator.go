@@ -111,7 +111,7 @@ func (o *Operator) writeKubeconfig(ctx context.Context, c *cluster.Cluster) erro
 
 // Start runs the manager and returns once it is ready, or says why not.
 func (o *Operator) Start(ctx context.Context, env ...string) error {
-	o.cmd = exec.Command(o.options.Binary, o.args...) //nolint:gosec,noctx // our own binary; it outlives ctx
+	o.cmd = exec.Command(o.options.Binary, o.args...) //nolint:noctx // our own binary; it outlives ctx
 	o.cmd.Env = append(append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME")}, o.options.Env...), env...)
 	o.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if o.options.Log != nil {
@@ -185,7 +185,7 @@ func (o *Operator) Stop() error {
 
 // Kubectl runs kubectl as the cluster's administrator and returns what it printed.
 func Kubectl(ctx context.Context, c *cluster.Cluster, stdin string, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, c.Kubectl, append([]string{"--kubeconfig=" + c.Kubeconfig}, args...)...) //nolint:gosec // tests
+	cmd := exec.CommandContext(ctx, c.Kubectl, append([]string{"--kubeconfig=" + c.Kubeconfig}, args...)...)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	if stdin != "" {
@@ -197,12 +197,18 @@ func Kubectl(ctx context.Context, c *cluster.Cluster, stdin string, args ...stri
 
 func freePorts(n int) ([]int, error) {
 	ports := make([]int, 0, n)
+	listeners := make([]net.Listener, 0, n) // all open at a time, so that all ports differ
+	defer func() {
+		for _, listener := range listeners {
+			_ = listener.Close()
+		}
+	}()
 	for range n {
 		listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // nothing to wait for
 		if err != nil {
 			return nil, err
 		}
-		defer func() { _ = listener.Close() }()
+		listeners = append(listeners, listener)
 		ports = append(ports, listener.Addr().(*net.TCPAddr).Port) //nolint:forcetypeassert // a TCP listener's
 	}
 	return ports, nil

@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"sync"
 	"time"
 
@@ -93,22 +92,6 @@ func (c *Counter) Sessions() (began, ended int) {
 func (c *Counter) Close() {
 	c.http.CloseClientConnections()
 	c.http.Close()
-}
-
-// NewManyTools starts a server with n tools whose wire size is about size bytes each.
-func NewManyTools(n, size int) *Counter {
-	c := NewCounter()
-	tools := make([]server.ServerTool, 0, n)
-	for i := range n {
-		name := fmt.Sprintf("tool_%04d", i)
-		schema := json.RawMessage(`{"type":"object","properties":{"key":{"type":"string","description":"` +
-			strings.Repeat("x", size-300) + `"}}}`)
-		tools = append(tools, server.ServerTool{
-			Tool: mcp.NewToolWithRawSchema(name, "One of many tools, number "+fmt.Sprint(i)+".", schema), Handler: c.count,
-		})
-	}
-	c.MCP.SetTools(tools...)
-	return c
 }
 
 // Silent accepts connections and never answers.

@@ -41,12 +41,12 @@ func EverythingNode(ctx context.Context, log *os.File) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command("node", script, "streamableHttp") //nolint:gosec,noctx // outlives ctx
+	cmd := exec.Command("node", script, "streamableHttp") //nolint:noctx // outlives ctx
 	cmd.Env = append(os.Environ(), "PORT="+strconv.Itoa(port))
 	return start(ctx, cmd, port, "/mcp", log)
 }
 
-// EverythingGo starts the everything example of the official Go SDK over Streamable HTTP (both eras), at the given port or,
+// EverythingGo starts the everything example of the official Go SDK over Streamable HTTP (2025-11-25), at the given port or,
 // with 0, at any. make builds it to bin/everything.
 func EverythingGo(ctx context.Context, port int, log *os.File) (*Process, error) {
 	root, err := cluster.Root()
@@ -59,7 +59,23 @@ func EverythingGo(ctx context.Context, port int, log *os.File) (*Process, error)
 		}
 	}
 	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
-	cmd := exec.Command(filepath.Join(root, "bin", "everything"), "-http", address) //nolint:gosec,noctx // outlives ctx
+	cmd := exec.Command(filepath.Join(root, "bin", "everything"), "-http", address) //nolint:noctx // outlives ctx
+	return start(ctx, cmd, port, "/mcp", log)
+}
+
+// ConformanceGo starts the conformance server of the official Go SDK, which keeps no sessions and so speaks 2026-07-28. make
+// builds it to bin/everything-server.
+func ConformanceGo(ctx context.Context, log *os.File) (*Process, error) {
+	root, err := cluster.Root()
+	if err != nil {
+		return nil, err
+	}
+	port, err := freePort()
+	if err != nil {
+		return nil, err
+	}
+	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
+	cmd := exec.Command(filepath.Join(root, "bin", "everything-server"), "-http", address) //nolint:noctx // outlives ctx
 	return start(ctx, cmd, port, "/mcp", log)
 }
 

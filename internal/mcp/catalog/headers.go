@@ -72,5 +72,5 @@ func isPlain(s string) bool {
 			return false
 		}
 	}
-	return strings.Trim(s, " \t") == s && !(strings.HasPrefix(s, sentinelHead) && strings.HasSuffix(s, sentinelTail))
+	return strings.Trim(s, " \t") == s && (!strings.HasPrefix(s, sentinelHead) || !strings.HasSuffix(s, sentinelTail))
 }

@@ -126,7 +126,7 @@ func TestReaderDoesNotWait(t *testing.T) {
 func FuzzReader(f *testing.F) {
 	f.Add([]byte("id: 1\nretry: 5\nevent: message\ndata: {\"a\":1}\n\n"), 3)
 	f.Add([]byte("\xef\xbb\xbf:x\r\rdata\rdata: y\r\n\r\n"), 1)
-	f.Fuzz(func(t *testing.T, in []byte, size int) {
+	f.Fuzz(func(t *testing.T, in []byte, _ int) {
 		const maxBytes = 256
 		whole, wholeErr := readAll(t, strings.NewReader(string(in)), maxBytes)
 		pieces, piecesErr := readAll(t, iotest.OneByteReader(strings.NewReader(string(in))), maxBytes)

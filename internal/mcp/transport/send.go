@@ -61,7 +61,7 @@ func (c *Conn) send(ctx context.Context, out *outgoing) (*response, error) {
 		})
 		defer timer.Stop()
 	}
-	res, err := c.attempt(life, out)
+	res, err := c.attempt(life, out) //nolint:bodyclose // response.close closes it
 	if err != nil {
 		if cause := context.Cause(life); cause != nil {
 			err = cause
@@ -203,7 +203,7 @@ func readBounded(r io.Reader, limit int) ([]byte, error) {
 		if total+len(segment) > limit {
 			return nil, &ProtocolError{What: "the response is too large"}
 		}
-		if err == io.EOF { //nolint:errorlint // readers return it as it is
+		if err == io.EOF {
 			if segments == nil {
 				return segment, nil
 			}

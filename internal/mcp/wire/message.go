@@ -91,7 +91,10 @@ func Parse(b []byte) (*Message, error) {
 	if version != "2.0" {
 		return nil, fmt.Errorf("%w: jsonrpc must be \"2.0\"", ErrMalformed)
 	}
-	return m, m.check()
+	if err := m.check(); err != nil {
+		return nil, err
+	}
+	return m, nil
 }
 
 func (m *Message) take(member Member, version *string) error {
@@ -103,9 +106,7 @@ func (m *Message) take(member Member, version *string) error {
 	case "id":
 		return m.takeID(member.Value)
 	case "method":
-		if member.Value[0] != '"' || json.Unmarshal(member.Value, &m.Method) != nil || m.Method == "" {
-			return fmt.Errorf("%w: method must be a non-empty string", ErrMalformed)
-		}
+		return m.takeMethod(member.Value)
 	case "params":
 		if member.Value[0] != '{' {
 			return fmt.Errorf("%w: params must be an object", ErrMalformed)
@@ -119,6 +120,13 @@ func (m *Message) take(member Member, version *string) error {
 			return err
 		}
 		m.Error = e
+	}
+	return nil
+}
+
+func (m *Message) takeMethod(v json.RawMessage) error {
+	if v[0] != '"' || json.Unmarshal(v, &m.Method) != nil || m.Method == "" {
+		return fmt.Errorf("%w: method must be a non-empty string", ErrMalformed)
 	}
 	return nil
 }

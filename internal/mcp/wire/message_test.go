@@ -4,6 +4,7 @@
 package wire
 
 import (
+	"bytes"
 	"errors"
 	"testing"
 )
@@ -75,7 +76,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			t.Fatalf("a relayed message no longer parses: %v", err)
 		}
-		if string(again.Append(nil)) != string(m.Append(nil)) {
+		if !bytes.Equal(again.Append(nil), m.Append(nil)) {
 			t.Fatal("relaying twice differs from relaying once")
 		}
 	})

@@ -69,8 +69,8 @@ func matches(got, want string) bool {
 	}
 	for i := range wantLines {
 		prefix, open := strings.CutSuffix(wantLines[i], "*")
-		if gotLines[i] != wantLines[i] && !(open && strings.HasPrefix(gotLines[i], prefix) &&
-			len(strings.Fields(gotLines[i])) == len(strings.Fields(wantLines[i]))) {
+		if gotLines[i] != wantLines[i] && (!open || !strings.HasPrefix(gotLines[i], prefix) ||
+			len(strings.Fields(gotLines[i])) != len(strings.Fields(wantLines[i]))) {
 			return false
 		}
 	}

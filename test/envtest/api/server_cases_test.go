@@ -88,7 +88,7 @@ func serverCases() []ruleCase {
 		all = append(all, urlCases(kind, member)...)
 		path := "spec.transport." + member + ".headers"
 		all = append(all, headerCases("McpServer", path, func(headers ...any) edit {
-			return transport(kind, member, m{"url": "https://mcp.example.com", "headers": l(headers)})
+			return transport(kind, member, m{"url": "https://mcp.example.com", "headers": headers})
 		})...)
 	}
 	return all
@@ -237,8 +237,8 @@ func urlCases(kind, member string) []ruleCase {
 	}
 }
 
-// headerCases are the rules of a list of headers. make puts such a list into an object.
-func headerCases(kind, path string, make func(headers ...any) edit) []ruleCase {
+// headerCases are the rules of a list of headers. build puts such a list into an object.
+func headerCases(kind, path string, build func(headers ...any) edit) []ruleCase {
 	secret := m{"name": "s", "key": "k"}
 	header := func(name string) m { return m{"name": name, "secretKeyRef": secret} }
 	var taken []edit
@@ -246,22 +246,22 @@ func headerCases(kind, path string, make func(headers ...any) edit) []ruleCase {
 		"Host", "connection", "Upgrade", "TE", "Trailer", "Transfer-Encoding", "Keep-Alive", "Accept", "Last-Event-ID",
 		"Content-Type", "content-length", "Mcp-Session-Id", "MCP-Protocol-Version", "Mcp-Name", "Proxy-Authorization",
 	} {
-		taken = append(taken, make(header(name)))
+		taken = append(taken, build(header(name)))
 	}
 	return []ruleCase{
 		{
 			kind: kind, path: path, message: "headers: a name may be set once only, in whatever case",
-			accepted: created(make(header("X-A"), header("X-B"))),
-			rejected: created(make(header("X-A"), header("x-a"))),
+			accepted: created(build(header("X-A"), header("X-B"))),
+			rejected: created(build(header("X-A"), header("x-a"))),
 		},
 		{
 			kind: kind, path: path + "[]", message: "headers: exactly one of value and secretKeyRef must be set",
-			accepted: created(make(header("X-A"))),
-			rejected: created(make(m{"name": "X-A"})),
+			accepted: created(build(header("X-A"))),
+			rejected: created(build(m{"name": "X-A"})),
 		},
 		{
 			kind: kind, path: path + "[].name", message: "name: this header belongs to the protocol or the connection and may not be set",
-			accepted: created(make(header("Authorization")), make(header("Accept-Language")), make(header("X-Mcp-Key"))),
+			accepted: created(build(header("Authorization")), build(header("Accept-Language")), build(header("X-Mcp-Key"))),
 			rejected: created(taken...),
 		},
 	}

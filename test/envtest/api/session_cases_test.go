@@ -12,7 +12,7 @@ func sessionCases() []ruleCase {
 	secret := m{"name": "s", "key": "k"}
 	for _, layer := range []string{"spec.servers", "spec.overrides.servers"} {
 		with := func(headers ...any) edit {
-			return edit{layer: l{m{"name": "one", "ref": m{"name": "one"}, "headers": l(headers)}}}
+			return edit{layer: l{m{"name": "one", "ref": m{"name": "one"}, "headers": headers}}}
 		}
 		all = append(all, headerCases("McpSession", layer+"[].headers", with)...)
 		all = append(all, ruleCase{
@@ -82,23 +82,23 @@ func samplingCases() []ruleCase {
 }
 
 // uriCase is the rule on the stored length of a URI that begins with prefix.
-func uriCase(path, prefix string, make func(uri string) edit) ruleCase {
+func uriCase(path, prefix string, build func(uri string) edit) ruleCase {
 	short, ampersands := 1024-len(prefix), (1024-len(prefix))/6
 	return ruleCase{
 		kind: "McpSession", path: path, message: "uri: must be at most 1024 characters, of which an & counts as 6",
-		accepted: created(make(prefix+strings.Repeat("a", short)), make(prefix+strings.Repeat("&", ampersands))),
-		rejected: created(make(prefix + strings.Repeat("&", ampersands+1))),
+		accepted: created(build(prefix+strings.Repeat("a", short)), build(prefix+strings.Repeat("&", ampersands))),
+		rejected: created(build(prefix + strings.Repeat("&", ampersands+1))),
 	}
 }
 
-func httpsCase(path, message string, make func(url string) edit, alsoBad ...string) ruleCase {
+func httpsCase(path, message string, build func(url string) edit, alsoBad ...string) ruleCase {
 	c := ruleCase{kind: "McpSession", path: path, message: message}
 	for _, url := range []string{"https://example.com", "https://example.com:8443/v1"} {
-		c.accepted = append(c.accepted, change{create: make(url)})
+		c.accepted = append(c.accepted, change{create: build(url)})
 	}
 	bad := append([]string{"http://example.com", "example.com", "https://", "https://a:b@example.com/", "https://example.com/#a"}, alsoBad...)
 	for _, url := range bad {
-		c.rejected = append(c.rejected, change{create: make(url)})
+		c.rejected = append(c.rejected, change{create: build(url)})
 	}
 	return c
 }
