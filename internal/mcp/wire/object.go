@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -22,9 +23,32 @@ type Member struct {
 // Object is a JSON object whose members keep their order and their values' bytes. The zero value is the empty object.
 type Object []Member
 
+// decoder is a jsontext.Decoder with the reader that it reads from; it is big enough to be worth keeping.
+type decoder struct {
+	jsontext.Decoder
+	input bytes.Reader
+}
+
+// maxPooled bounds the input after which a decoder is kept: its buffer has grown to what it read.
+const maxPooled = 64 << 10
+
+var decoders = sync.Pool{New: func() any { return new(decoder) }} // of *decoder
+
 // ParseObject reads one JSON object, strictly (see the package comment). Errors wrap ErrMalformed.
 func ParseObject(b []byte) (Object, error) {
-	dec := jsontext.NewDecoder(bytes.NewReader(b))
+	dec := decoders.Get().(*decoder) //nolint:forcetypeassert // nothing else is put into it
+	if len(b) <= maxPooled {
+		defer decoders.Put(dec)
+	}
+	owned := bytes.Clone(b)
+	dec.input.Reset(owned)
+	defer dec.input.Reset(nil)
+	dec.Reset(&dec.input)
+	return dec.object(owned)
+}
+
+// object reads the one object of owned. The values of the result are parts of owned.
+func (dec *decoder) object(owned []byte) (Object, error) {
 	if dec.PeekKind() != '{' {
 		if _, err := dec.ReadValue(); err != nil {
 			return nil, malformed(err)
@@ -45,7 +69,8 @@ func ParseObject(b []byte) (Object, error) {
 		if err != nil {
 			return nil, malformed(err)
 		}
-		member.Value = bytes.Clone(value)
+		end := int(dec.InputOffset())
+		member.Value = owned[end-len(value) : end : end]
 		object = append(object, member)
 	}
 	if _, err := dec.ReadToken(); err != nil {
