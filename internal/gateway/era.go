@@ -56,9 +56,25 @@ func (x *exchange) responded() *problem {
 	return nil
 }
 
-// checkModern makes the checks of a modern request in the order of the transport's text: what headers and body must
-// agree on first, for a version that they disagree on is nobody's.
+// checkModern makes the checks of a modern request in the order of the transport's text.
 func (x *exchange) checkModern() *problem {
+	if p := x.checkVersion(); p != nil {
+		return p
+	}
+	if method, ok := one(x.request.Header, wire.HeaderMethod); !ok || method != x.message.Method {
+		return mismatch("Mcp-Method must be present and equal the method in the body.")
+	}
+	if capabilities := x.meta.Get(wire.MetaClientCapabilities); len(capabilities) == 0 || capabilities[0] != '{' {
+		return invalid(http.StatusBadRequest, wire.CodeInvalidParams, "_meta must hold "+wire.MetaClientCapabilities+", an object.")
+	}
+	if level := x.meta.Get(wire.MetaLogLevel); level != nil && severity(level) < 0 {
+		return invalid(http.StatusBadRequest, wire.CodeInvalidParams, wire.MetaLogLevel+" is not a log level.")
+	}
+	return nil
+}
+
+// checkVersion checks what headers and body must agree on first, for a version that they disagree on is nobody's.
+func (x *exchange) checkVersion() *problem {
 	header, ok := one(x.request.Header, wire.HeaderProtocolVersion)
 	version, isString := x.meta.String(wire.MetaProtocolVersion)
 	switch {
@@ -70,20 +86,6 @@ func (x *exchange) checkModern() *problem {
 		return mismatch("MCP-Protocol-Version must be present and equal " + wire.MetaProtocolVersion + " in _meta.")
 	case version != wire.Version20260728:
 		return unsupportedVersion(version)
-	}
-	return x.checkModernRest()
-}
-
-// checkModernRest makes the checks that know the version to be right.
-func (x *exchange) checkModernRest() *problem {
-	if method, ok := one(x.request.Header, wire.HeaderMethod); !ok || method != x.message.Method {
-		return mismatch("Mcp-Method must be present and equal the method in the body.")
-	}
-	if capabilities := x.meta.Get(wire.MetaClientCapabilities); len(capabilities) == 0 || capabilities[0] != '{' {
-		return invalid(http.StatusBadRequest, wire.CodeInvalidParams, "_meta must hold "+wire.MetaClientCapabilities+", an object.")
-	}
-	if level := x.meta.Get(wire.MetaLogLevel); level != nil && severity(level) < 0 {
-		return invalid(http.StatusBadRequest, wire.CodeInvalidParams, wire.MetaLogLevel+" is not a log level.")
 	}
 	return nil
 }
