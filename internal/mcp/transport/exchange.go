@@ -181,16 +181,12 @@ func broken(err error) bool {
 
 // readAnswer reads messages until the answer to req.
 func (c *Conn) readAnswer(ctx context.Context, reader *sse.Reader, req *Request) (*wire.Message, error) {
-	bad := 0
+	stream := &messages{events: reader}
 	for {
-		m, err := nextMessage(reader)
-		var protocol *ProtocolError
+		m, err := stream.next()
 		switch {
-		case errors.As(err, &protocol) && protocol.What == badEvent && bad < maxBadEvents:
-			bad++
 		case err != nil:
 			return nil, err
-		case m == nil: // an event of another type
 		case m.IsResponse():
 			if m.ID == req.id {
 				return m, nil
@@ -203,26 +199,34 @@ func (c *Conn) readAnswer(ctx context.Context, reader *sse.Reader, req *Request)
 	}
 }
 
-const badEvent = "an event is no JSON-RPC message"
+// messages reads the messages of one stream.
+type messages struct {
+	events *sse.Reader
+	bad    int // events so far that should have been messages
+}
 
-// nextMessage returns the next message of a stream, or nil for an event that carries none.
-func nextMessage(reader *sse.Reader) (*wire.Message, error) {
-	event, err := reader.Next()
-	switch {
-	case errors.Is(err, sse.ErrTooLarge):
-		return nil, &ProtocolError{What: "an event is too large"}
-	case errors.Is(err, io.EOF):
-		return nil, &NetworkError{Err: io.ErrUnexpectedEOF}
-	case err != nil:
-		return nil, &NetworkError{Err: err}
-	case event.Name != "" && event.Name != "message":
-		return nil, nil //nolint:nilnil // said so above
+// next returns the next message. Events of another type carry none; of those that should and do not, a few are skipped.
+func (s *messages) next() (*wire.Message, error) {
+	for {
+		event, err := s.events.Next()
+		switch {
+		case errors.Is(err, sse.ErrTooLarge):
+			return nil, &ProtocolError{What: "an event is too large"}
+		case errors.Is(err, io.EOF):
+			return nil, &NetworkError{Err: io.ErrUnexpectedEOF}
+		case err != nil:
+			return nil, &NetworkError{Err: err}
+		case event.Name != "" && event.Name != "message":
+			continue
+		}
+		m, err := wire.Parse(event.Data)
+		if err == nil {
+			return m, nil
+		}
+		if s.bad++; s.bad > maxBadEvents {
+			return nil, &ProtocolError{What: "an event is no JSON-RPC message"}
+		}
 	}
-	m, err := wire.Parse(event.Data)
-	if err != nil {
-		return nil, &ProtocolError{What: badEvent}
-	}
-	return m, nil
 }
 
 // answered reports whether err is an answer to the request itself.

@@ -169,23 +169,18 @@ const (
 
 // read hands messages on until the stream ends, or until judge says that it has ended.
 func (l *listening) read(ctx context.Context, reader *sse.Reader, judge func(*wire.Message) verdict) error {
-	for bad := 0; ; {
-		m, err := nextMessage(reader)
-		var protocol *ProtocolError
-		switch {
-		case errors.As(err, &protocol) && protocol.What == badEvent && bad < maxBadEvents:
-			bad++
-		case err != nil:
+	stream := &messages{events: reader}
+	for {
+		m, err := stream.next()
+		if err != nil {
 			return err
-		case m == nil:
-		default:
-			verdict := judge(m)
-			if verdict == stop {
-				return nil
-			}
-			l.heard = true
-			l.handle(ctx, m, verdict)
 		}
+		verdict := judge(m)
+		if verdict == stop {
+			return nil
+		}
+		l.heard = true
+		l.handle(ctx, m, verdict)
 	}
 }
 
