@@ -41,7 +41,7 @@ func newReferences(reader client.Reader, namespace string) *references {
 }
 
 func (r *references) secret(ctx context.Context, name, key string) ([]byte, error) {
-	return r.value(ctx, "Secret", name, key, func(k types.NamespacedName) (map[string][]byte, error) {
+	return r.value("Secret", name, key, func(k types.NamespacedName) (map[string][]byte, error) {
 		var secret corev1.Secret
 		err := r.reader.Get(ctx, k, &secret)
 		return secret.Data, err
@@ -49,7 +49,7 @@ func (r *references) secret(ctx context.Context, name, key string) ([]byte, erro
 }
 
 func (r *references) configMap(ctx context.Context, name, key string) ([]byte, error) {
-	return r.value(ctx, "ConfigMap", name, key, func(k types.NamespacedName) (map[string][]byte, error) {
+	return r.value("ConfigMap", name, key, func(k types.NamespacedName) (map[string][]byte, error) {
 		var configMap corev1.ConfigMap
 		err := r.reader.Get(ctx, k, &configMap)
 		data := make(map[string][]byte, len(configMap.Data))
@@ -60,9 +60,7 @@ func (r *references) configMap(ctx context.Context, name, key string) ([]byte, e
 	})
 }
 
-func (r *references) value(ctx context.Context, kind, name, key string,
-	read func(types.NamespacedName) (map[string][]byte, error),
-) ([]byte, error) {
+func (r *references) value(kind, name, key string, read func(types.NamespacedName) (map[string][]byte, error)) ([]byte, error) {
 	r.used = true
 	data, ok := r.objects[kind+"/"+name]
 	if !ok {

@@ -145,8 +145,8 @@ func (s *scope) catalog() v1alpha1.CatalogStatus {
 	status := v1alpha1.CatalogStatus{Revision: max(s.snapshot.Revision, s.before.Catalog.Revision)}
 	if p := s.snapshot.Projection; p != nil {
 		status.Digest = p.Digest
-		status.ToolCount = int32(len(p.Tools)) //nolint:gosec // at most 64 servers of 1000 tools
-		status.ListedToolCount = int32(len(s.projection.tools))
+		status.ToolCount = int32(len(p.Tools))                  //nolint:gosec // at most 64 servers of 1000 tools
+		status.ListedToolCount = int32(len(s.projection.tools)) //nolint:gosec // at most MaxListedTools
 		status.Bytes = int64(p.Bytes)
 	}
 	status.Chunks = s.chunks

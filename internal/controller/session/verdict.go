@@ -69,8 +69,12 @@ func judge(o *observed) verdict {
 	case o.suspended:
 		return verdict{ready: metav1.ConditionTrue, reason: v1alpha1.ReasonSuspended, message: "spec.suspend is On: nothing runs"}
 	}
-	t := tally(o.servers)
-	required := slices.Concat(t.requiredDown, o.missing)
+	return judgeServers(tally(o.servers), o.missing, o.skipped)
+}
+
+// judgeServers is the part of the table that looks at the servers. missing names required ones that lead nowhere.
+func judgeServers(t count, missing []string, skipped int) verdict {
+	required := slices.Concat(t.requiredDown, missing)
 	switch {
 	case t.enabled == 0:
 		return verdict{
@@ -97,10 +101,10 @@ func judge(o *observed) verdict {
 			ready: metav1.ConditionFalse, reason: v1alpha1.ReasonRequiredServerDown,
 			message: "required servers do not serve: " + names(required), recovering: t.trying > 0, stalled: t.trying == 0,
 		}
-	case len(t.down) > 0 || o.skipped > 0:
+	case len(t.down) > 0 || skipped > 0:
 		return verdict{
 			ready: metav1.ConditionTrue, reason: v1alpha1.ReasonDegraded, recovering: t.trying > 0,
-			message: degraded(t.down, o.skipped),
+			message: degraded(t.down, skipped),
 		}
 	}
 	return verdict{ready: metav1.ConditionTrue, reason: v1alpha1.ReasonReady, message: "every server serves"}

@@ -104,22 +104,32 @@ func (r *Reconciler) step(ctx context.Context, task *v1alpha1.McpTask) (next, er
 	if found && !r.owns(session.UID) {
 		return next{wait: true}, nil
 	}
-	if problem := definition.CheckTask(task); problem != nil {
-		return next{verdict: end(task, v1alpha1.TaskFailed, problem.Reason, problem.Message)}, nil
-	}
-	if task.Spec.Cancel == v1alpha1.CancelRequested || task.DeletionTimestamp != nil {
-		return next{verdict: end(task, v1alpha1.TaskCancelled, v1alpha1.ReasonCancelRequested, "cancelled before it was sent")}, nil
-	}
 	deadline := lifetimeEnd(task)
-	if !time.Now().Before(deadline) {
-		return next{verdict: end(task, v1alpha1.TaskFailed, v1alpha1.ReasonLifetimeExceeded,
-			"spec.lifetimeSeconds ended before the call could be sent")}, nil
+	if v := refuse(task, deadline); v != nil {
+		return next{verdict: *v}, nil
 	}
 	if !found {
 		return next{after: time.Until(deadline), verdict: waiting(v1alpha1.ReasonSessionNotFound,
 			"there is no session "+task.Spec.SessionRef.Name+" yet")}, nil
 	}
 	return r.begin(task, session, deadline), nil
+}
+
+// refuse ends a task that is not to be sent, whatever its session is.
+func refuse(task *v1alpha1.McpTask, deadline time.Time) *verdict {
+	var v verdict
+	problem := definition.CheckTask(task)
+	switch {
+	case problem != nil:
+		v = end(task, v1alpha1.TaskFailed, problem.Reason, problem.Message)
+	case task.Spec.Cancel == v1alpha1.CancelRequested || task.DeletionTimestamp != nil:
+		v = end(task, v1alpha1.TaskCancelled, v1alpha1.ReasonCancelRequested, "cancelled before it was sent")
+	case !time.Now().Before(deadline):
+		v = end(task, v1alpha1.TaskFailed, v1alpha1.ReasonLifetimeExceeded, "spec.lifetimeSeconds ended before the call could be sent")
+	default:
+		return nil
+	}
+	return &v
 }
 
 func (r *Reconciler) owns(session types.UID) bool {
@@ -170,7 +180,7 @@ func (r *Reconciler) follow(task *v1alpha1.McpTask) next {
 			"the operator ended after the call was recorded and before its answer was: it may have taken effect, and is not sent again")}
 	}
 	r.Wake.Bind(task.UID, client.ObjectKeyFromObject(task))
-	if o := r.Executor.Outcome(task.UID); o != nil {
+	if o := r.Executor.outcomeOf(task.UID); o != nil {
 		failpoint.Reach("task/answered")
 		return next{verdict: conclude(task, o)}
 	}

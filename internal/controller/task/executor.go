@@ -127,8 +127,8 @@ func (e *Executor) finish(uid types.UID, entry *entry, o *outcome) {
 	e.notify(uid)
 }
 
-// Outcome returns how the task's call ended, or nil while it has not.
-func (e *Executor) Outcome(uid types.UID) *outcome {
+// outcomeOf returns how the task's call ended, or nil while it has not.
+func (e *Executor) outcomeOf(uid types.UID) *outcome {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if entry := e.entries[uid]; entry != nil {

@@ -79,7 +79,7 @@ func TestLaunchOnce(t *testing.T) {
 			e.Launch(uid, session, mcp.CallRequest{Tool: "t"}, inAnHour())
 			synctest.Wait()
 		}
-		if e.Outcome(uid) != nil || len(*notified) != 0 {
+		if e.outcomeOf(uid) != nil || len(*notified) != 0 {
 			t.Error("an outcome while the call runs")
 		}
 		c.answer <- struct{}{}
@@ -89,7 +89,7 @@ func TestLaunchOnce(t *testing.T) {
 		if c.count() != 1 || c.calls[0].Tool != "t" {
 			t.Errorf("sent %d times", c.count())
 		}
-		if o := e.Outcome(uid); o == nil || o.err != nil || o.cause != nil || len(*notified) != 1 {
+		if o := e.outcomeOf(uid); o == nil || o.err != nil || o.cause != nil || len(*notified) != 1 {
 			t.Errorf("outcome %+v, notified %v", o, *notified)
 		}
 		if !e.Holds(uid, e.Holder, fence) {
@@ -98,7 +98,7 @@ func TestLaunchOnce(t *testing.T) {
 		e.Forget(uid)
 		e.Launch(uid, session, mcp.CallRequest{}, inAnHour())
 		synctest.Wait()
-		if c.count() != 1 || e.Outcome(uid) != nil || e.Holds(uid, e.Holder, fence) {
+		if c.count() != 1 || e.outcomeOf(uid) != nil || e.Holds(uid, e.Holder, fence) {
 			t.Error("a task that was forgotten is known, or sent again")
 		}
 	})
@@ -151,7 +151,7 @@ func TestCancel(t *testing.T) {
 		e.Cancel(uid, errCancelRequested)
 		e.Cancel(uid, errTaskDeleted)
 		synctest.Wait()
-		if o := e.Outcome(uid); o == nil || !errors.Is(o.cause, errCancelRequested) || len(*notified) != 1 {
+		if o := e.outcomeOf(uid); o == nil || !errors.Is(o.cause, errCancelRequested) || len(*notified) != 1 {
 			t.Errorf("outcome %+v", o)
 		}
 		e.Prepare("deleted")
@@ -171,12 +171,12 @@ func TestLifetime(t *testing.T) {
 		e.Launch(uid, session, mcp.CallRequest{}, time.Now().Add(10*time.Second))
 		time.Sleep(9 * time.Second)
 		synctest.Wait()
-		if e.Outcome(uid) != nil {
+		if e.outcomeOf(uid) != nil {
 			t.Error("ended before its time")
 		}
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
-		if o := e.Outcome(uid); o == nil || !errors.Is(o.cause, errLifetime) {
+		if o := e.outcomeOf(uid); o == nil || !errors.Is(o.cause, errLifetime) {
 			t.Errorf("outcome %+v", o)
 		}
 	})
@@ -195,7 +195,7 @@ func TestStop(t *testing.T) {
 		if err := e.Start(ctx); err != nil {
 			t.Error(err)
 		}
-		if o := e.Outcome(uid); o == nil || o.err == nil || errors.Is(o.cause, errCancelRequested) {
+		if o := e.outcomeOf(uid); o == nil || o.err == nil || errors.Is(o.cause, errCancelRequested) {
 			t.Errorf("outcome %+v", o)
 		}
 		e.Prepare("late")

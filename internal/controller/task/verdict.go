@@ -102,15 +102,20 @@ func find(snapshot *mcp.Snapshot, resolved bool, name string) (*catalog.Projecte
 	if !resolved || len(snapshot.Servers) == 0 {
 		return tool, &obstacle{reason: v1alpha1.ReasonWaitingForSession, message: "not every server of the session is there and enabled"}
 	}
+	return tool, missing(snapshot)
+}
+
+// missing says why no server of the session offers a tool.
+func missing(snapshot *mcp.Snapshot) *obstacle {
 	for i := range snapshot.Servers {
 		if s := &snapshot.Servers[i]; s.State != mcp.StateConnected || s.Tools == nil {
-			return tool, &obstacle{reason: v1alpha1.ReasonWaitingForSession, message: "not every server of the session has listed its tools"}
+			return &obstacle{reason: v1alpha1.ReasonWaitingForSession, message: "not every server of the session has listed its tools"}
 		}
 		if snapshot.Servers[i].Pending {
-			return tool, &obstacle{reason: v1alpha1.ReasonWaitingForSession, message: "a server of the session lists its tools anew", soon: true}
+			return &obstacle{reason: v1alpha1.ReasonWaitingForSession, message: "a server of the session lists its tools anew", soon: true}
 		}
 	}
-	return tool, &obstacle{reason: v1alpha1.ReasonToolNotFound, final: true, message: "the session offers no tool of this name"}
+	return &obstacle{reason: v1alpha1.ReasonToolNotFound, final: true, message: "the session offers no tool of this name"}
 }
 
 const taskRequired = "required"

@@ -37,10 +37,16 @@ func TestReadyTable(t *testing.T) {
 		want    []string
 		kstatus status.Status
 	}{
-		"waiting": {func(*v1alpha1.McpTask) verdict { return waiting(v1alpha1.ReasonSessionNotFound, "m") },
-			[]string{"Ready Unknown SessionNotFound", "Reconciling True SessionNotFound", accepted}, status.InProgressStatus},
-		"running": {func(*v1alpha1.McpTask) verdict { return running() },
-			[]string{"Ready Unknown Running", "Reconciling True Running", accepted}, status.InProgressStatus},
+		"waiting": {
+			func(*v1alpha1.McpTask) verdict { return waiting(v1alpha1.ReasonSessionNotFound, "m") },
+			[]string{"Ready Unknown SessionNotFound", "Reconciling True SessionNotFound", accepted},
+			status.InProgressStatus,
+		},
+		"running": {
+			func(*v1alpha1.McpTask) verdict { return running() },
+			[]string{"Ready Unknown Running", "Reconciling True Running", accepted},
+			status.InProgressStatus,
+		},
 		"completed": {func(task *v1alpha1.McpTask) verdict {
 			return end(task, v1alpha1.TaskCompleted, v1alpha1.ReasonCompleted, "m")
 		}, []string{"Ready True Completed", "Complete True Completed", accepted}, status.CurrentStatus},
