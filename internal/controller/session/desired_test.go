@@ -68,7 +68,9 @@ func fromSecret(header, name, key string) v1alpha1.Header {
 // wired is a server with something of everything that a connection is made of, and what it refers to.
 func wired() (resolved, *objects) {
 	server := httpServer("a")
-	server.Spec.Transport.StreamableHTTP.Headers = []v1alpha1.Header{{Name: "X-Team", Value: "blue"}, fromSecret("authorization", "shared", "token")}
+	server.Spec.Transport.StreamableHTTP.Headers = []v1alpha1.Header{
+		{Name: "X-Team", Value: "blue"}, fromSecret("authorization", "shared", "token"),
+	}
 	server.Spec.Transport.StreamableHTTP.CABundle = &v1alpha1.CABundleReference{Kind: v1alpha1.CABundleConfigMap, Name: "ca", Key: "ca.crt"}
 	server.Spec.Calls = &v1alpha1.CallPolicy{TotalTimeoutSeconds: 20, IdleTimeoutSeconds: 10}
 	return resolved{name: "a", server: &server}, &objects{data: map[string]map[string]string{

@@ -37,7 +37,8 @@ func everything() *v1alpha1.ServerSource {
 }
 
 func labelled(key, value string) *v1alpha1.ServerSource {
-	return &v1alpha1.ServerSource{Selector: &v1alpha1.LabelSelector{MatchLabels: map[string]v1alpha1.LabelValue{key: v1alpha1.LabelValue(value)}}}
+	labels := map[string]v1alpha1.LabelValue{key: v1alpha1.LabelValue(value)}
+	return &v1alpha1.ServerSource{Selector: &v1alpha1.LabelSelector{MatchLabels: labels}}
 }
 
 func entry(name, ref string) v1alpha1.SessionServer {
@@ -50,7 +51,7 @@ func requiredEntry(name, ref string) v1alpha1.SessionServer {
 	return e
 }
 
-// resolveRows: want lists "name<-definition layer", shadowed "name layer<layer", skipped "name layer reason".
+// resolveRows: want lists "name<-definition layer", shadowed "name layer<layer", skipped "name layer/reason".
 var resolveRows = map[string]struct {
 	spec                             v1alpha1.McpSessionSpec
 	want, shadowed, skipped, missing []string
@@ -58,7 +59,7 @@ var resolveRows = map[string]struct {
 	"nothing": {},
 	"workspace takes no plugin's servers, by name": {
 		spec: v1alpha1.McpSessionSpec{Workspace: everything()},
-		want: []string{"alpha<-alpha Workspace", "beta<-beta Workspace"}, skipped: []string{"sse Workspace NotAccepted"},
+		want: []string{"alpha<-alpha Workspace", "beta<-beta Workspace"}, skipped: []string{"sse Workspace/NotAccepted"},
 	},
 	"workspace by label": {
 		spec: v1alpha1.McpSessionSpec{Workspace: labelled("team", "b")}, want: []string{"beta<-beta Workspace"},
@@ -69,7 +70,7 @@ var resolveRows = map[string]struct {
 	"plugins": {
 		spec:    v1alpha1.McpSessionSpec{Plugins: everything()},
 		want:    []string{"git-issues<-git-issues Plugin", "git-search<-git-search Plugin"},
-		skipped: []string{"misnamed Plugin InvalidName"},
+		skipped: []string{"misnamed Plugin/InvalidName"},
 	},
 	"plugins by label": {
 		spec: v1alpha1.McpSessionSpec{Plugins: labelled(v1alpha1.LabelPlugin, "git")},
@@ -82,7 +83,7 @@ var resolveRows = map[string]struct {
 				{Key: "k", Operator: "Near"},
 			}}},
 		},
-		want: []string{"beta<-beta Workspace"}, skipped: []string{"Plugin Plugin InvalidSelector"},
+		want: []string{"beta<-beta Workspace"}, skipped: []string{"Plugin Plugin/InvalidSelector"},
 	},
 	"later layers replace earlier ones whole, in their place": {
 		spec: v1alpha1.McpSessionSpec{
@@ -95,7 +96,7 @@ var resolveRows = map[string]struct {
 			"mine<-alpha Session",
 		},
 		shadowed: []string{"alpha<-alpha Workspace<Session", "git-search<-git-search Plugin<Override", "alpha<-beta Session<Override"},
-		skipped:  []string{"sse Workspace NotAccepted"},
+		skipped:  []string{"sse Workspace/NotAccepted"},
 	},
 	"exclusive overrides ignore the other layers": {
 		spec: v1alpha1.McpSessionSpec{
@@ -113,17 +114,17 @@ var resolveRows = map[string]struct {
 			Servers:   []v1alpha1.SessionServer{requiredEntry("beta", "nowhere"), entry("x", "sse"), entry("y", "going")},
 		},
 		want:    []string{"beta<-beta Workspace"},
-		skipped: []string{"beta Session NotFound", "x Session NotAccepted", "y Session NotFound"},
+		skipped: []string{"beta Session/NotFound", "x Session/NotAccepted", "y Session/NotFound"},
 	},
 	"a required entry that is skipped is missing": {
 		spec:    v1alpha1.McpSessionSpec{Servers: []v1alpha1.SessionServer{requiredEntry("a", "nowhere"), entry("b", "nowhere")}},
-		skipped: []string{"a Session NotFound", "b Session NotFound"}, missing: []string{"a"},
+		skipped: []string{"a Session/NotFound", "b Session/NotFound"}, missing: []string{"a"},
 	},
 	"a disabled one is not missing": {
 		spec: v1alpha1.McpSessionSpec{Servers: []v1alpha1.SessionServer{
 			{Name: "a", Ref: v1alpha1.LocalMcpServerReference{Name: "nowhere"}, Required: v1alpha1.RequiredAlways, State: v1alpha1.ServerDisabled},
 		}},
-		skipped: []string{"a Session NotFound"},
+		skipped: []string{"a Session/NotFound"},
 	},
 }
 
@@ -182,7 +183,7 @@ func describeShadowed(shadowed []v1alpha1.ShadowedServer) []string {
 func describeSkipped(skipped []v1alpha1.SkippedServer) []string {
 	var out []string
 	for _, s := range skipped {
-		out = append(out, fmt.Sprintf("%s %s %s", s.Name, s.Layer, s.Reason))
+		out = append(out, fmt.Sprintf("%s %s/%s", s.Name, s.Layer, s.Reason))
 	}
 	return out
 }

@@ -58,7 +58,9 @@ func TestReadyTable(t *testing.T) {
 		}, []string{"Ready False CancelRequested", "Failed True CancelRequested", "Stalled True CancelRequested", accepted}, status.FailedStatus},
 		"not implemented": {func(task *v1alpha1.McpTask) verdict {
 			return end(task, v1alpha1.TaskFailed, v1alpha1.ReasonNotImplemented, "m")
-		}, []string{"Ready False NotImplemented", "Failed True NotImplemented", "Stalled True NotImplemented", "Accepted False NotImplemented"}, status.FailedStatus},
+		}, []string{
+			"Ready False NotImplemented", "Failed True NotImplemented", "Stalled True NotImplemented", "Accepted False NotImplemented",
+		}, status.FailedStatus},
 	} {
 		t.Run(name, func(t *testing.T) {
 			task := newTask()
@@ -103,33 +105,33 @@ func TestConclude(t *testing.T) {
 		outcome outcome
 		want    string // state, reason, and a part of the message
 	}{
-		"result":                         {answered(`{"content":[{"type":"text","text":"hello"}]}`), "Completed Completed |a result"},
-		"tool error":                     {answered(`{"content":[],"isError":true}`), "Failed ToolError |status.result"},
-		"no result":                      {answered(`{"contents":1}`), "Failed InvalidResult |"},
-		"protocol error":                 {failed(mcp.CallError{Reason: mcp.CallRPCError, Sent: true, Answered: true, Err: rpc}, nil), "Failed ServerError |error -32602"},
-		"never sent":                     {failed(mcp.CallError{Reason: mcp.CallNotConnected}, nil), "Failed ServerNotConnected |not made"},
-		"too many":                       {failed(mcp.CallError{Reason: mcp.CallTooMany}, nil), "Failed TooManyCalls |not made"},
-		"connection lost before":         {failed(mcp.CallError{Reason: mcp.CallConnectionLost}, nil), "Failed ServerNotConnected |before the call was sent"},
-		"connection lost after":          {failed(mcp.CallError{Reason: mcp.CallConnectionLost, Sent: true}, nil), "Failed OutcomeUnknown |not sent again"},
-		"rejected":                       {failed(mcp.CallError{Reason: mcp.CallRejected, Sent: true, Answered: true}, nil), "Failed Rejected |"},
-		"timeout":                        {failed(mcp.CallError{Reason: mcp.CallTimeout, Sent: true}, nil), "Failed Timeout |may have taken effect"},
-		"idle timeout":                   {failed(mcp.CallError{Reason: mcp.CallIdle, Sent: true}, nil), "Failed IdleTimeout |may have taken effect"},
-		"lifetime":                       {failed(mcp.CallError{Reason: mcp.CallAborted, Sent: true}, errLifetime), "Failed Timeout |may have taken effect"},
-		"lifetime, unsent":               {failed(mcp.CallError{Reason: mcp.CallAborted}, errLifetime), "Failed LifetimeExceeded |before"},
-		"cancelled, unsent":              {failed(mcp.CallError{Reason: mcp.CallAborted}, errCancelRequested), "Cancelled CancelRequested |before the call was sent"},
-		"cancelled":                      {failed(mcp.CallError{Reason: mcp.CallAborted, Sent: true}, errCancelRequested), "Cancelled CancelRequested |may have taken effect"},
-		"deleted":                        {failed(mcp.CallError{Reason: mcp.CallAborted, Sent: true}, errTaskDeleted), "Cancelled CancelRequested |may have taken effect"},
-		"session gone before":            {failed(mcp.CallError{Reason: mcp.CallSessionNotFound}, nil), "Cancelled SessionDeleted |before the call was sent"},
-		"session gone while it ran":      {failed(mcp.CallError{Reason: mcp.CallAborted, Sent: true}, nil), "Cancelled SessionDeleted |may have taken effect"},
-		"the process ends":               {failed(mcp.CallError{Reason: mcp.CallAborted, Sent: true}, errors.New("stopped")), "Failed OutcomeUnknown |not sent again"},
-		"an error of no class":           {outcome{err: errors.New("s3cret")}, "Failed OutcomeUnknown |not sent again"},
-		"cancelled, and answered before": {outcome{result: &mcp.CallResult{Result: json.RawMessage(`{"content":[]}`)}, cause: errCancelRequested}, "Completed Completed |"},
+		"result":                         {answered(`{"content":[{"type":"text","text":"hello"}]}`), "Completed/Completed |a result"},
+		"tool error":                     {answered(`{"content":[],"isError":true}`), "Failed/ToolError |status.result"},
+		"no result":                      {answered(`{"contents":1}`), "Failed/InvalidResult |"},
+		"protocol error":                 {failed(mcp.CallError{Reason: mcp.CallRPCError, Sent: true, Answered: true, Err: rpc}, nil), "Failed/ServerError |error -32602"},
+		"never sent":                     {failed(mcp.CallError{Reason: mcp.CallNotConnected}, nil), "Failed/ServerNotConnected |not made"},
+		"too many":                       {failed(mcp.CallError{Reason: mcp.CallTooMany}, nil), "Failed/TooManyCalls |not made"},
+		"connection lost before":         {failed(mcp.CallError{Reason: mcp.CallConnectionLost}, nil), "Failed/ServerNotConnected |before the call was sent"},
+		"connection lost after":          {failed(mcp.CallError{Reason: mcp.CallConnectionLost, Sent: true}, nil), "Failed/OutcomeUnknown |not sent again"},
+		"rejected":                       {failed(mcp.CallError{Reason: mcp.CallRejected, Sent: true, Answered: true}, nil), "Failed/Rejected |"},
+		"timeout":                        {failed(mcp.CallError{Reason: mcp.CallTimeout, Sent: true}, nil), "Failed/Timeout |may have taken effect"},
+		"idle timeout":                   {failed(mcp.CallError{Reason: mcp.CallIdle, Sent: true}, nil), "Failed/IdleTimeout |may have taken effect"},
+		"lifetime":                       {failed(mcp.CallError{Reason: mcp.CallAborted, Sent: true}, errLifetime), "Failed/Timeout |may have taken effect"},
+		"lifetime, unsent":               {failed(mcp.CallError{Reason: mcp.CallAborted}, errLifetime), "Failed/LifetimeExceeded |before"},
+		"cancelled, unsent":              {failed(mcp.CallError{Reason: mcp.CallAborted}, errCancelRequested), "Cancelled/CancelRequested |before the call was sent"},
+		"cancelled":                      {failed(mcp.CallError{Reason: mcp.CallAborted, Sent: true}, errCancelRequested), "Cancelled/CancelRequested |may have taken effect"},
+		"deleted":                        {failed(mcp.CallError{Reason: mcp.CallAborted, Sent: true}, errTaskDeleted), "Cancelled/CancelRequested |may have taken effect"},
+		"session gone before":            {failed(mcp.CallError{Reason: mcp.CallSessionNotFound}, nil), "Cancelled/SessionDeleted |before the call was sent"},
+		"session gone while it ran":      {failed(mcp.CallError{Reason: mcp.CallAborted, Sent: true}, nil), "Cancelled/SessionDeleted |may have taken effect"},
+		"the process ends":               {failed(mcp.CallError{Reason: mcp.CallAborted, Sent: true}, errors.New("stopped")), "Failed/OutcomeUnknown |not sent again"},
+		"an error of no class":           {outcome{err: errors.New("s3cret")}, "Failed/OutcomeUnknown |not sent again"},
+		"cancelled, and answered before": {outcome{result: &mcp.CallResult{Result: json.RawMessage(`{"content":[]}`)}, cause: errCancelRequested}, "Completed/Completed |"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			task := newTask()
 			v := conclude(task, &row.outcome)
 			want, part, _ := strings.Cut(row.want, "|")
-			if got := string(task.Status.State) + " " + v.reason + " "; got != want || !strings.Contains(v.message, part) {
+			if got := string(task.Status.State) + "/" + v.reason + " "; got != want || !strings.Contains(v.message, part) {
 				t.Errorf("%s%q, want %s", got, v.message, row.want)
 			}
 			if !terminal(task) || task.Status.CompletionTime == nil {
