@@ -7,20 +7,26 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
+	"unicode/utf8"
 
 	"github.com/mooring-dev/mooring/internal/mcp/catalog"
 	"github.com/mooring-dev/mooring/internal/mcp/clean"
 	"github.com/mooring-dev/mooring/internal/mcp/transport"
 	"github.com/mooring-dev/mooring/internal/mcp/wire"
+	"github.com/mooring-dev/mooring/internal/mcp/work"
 )
 
 const (
 	// openTimeout is how long the first list waits for the stream of changes to open. Many servers only send the head of
 	// that response with its first event: then a change between the two is found by listing once more.
 	openTimeout = 250 * time.Millisecond
+
+	// maxInstructions is what is kept of a server's instructions (INS).
+	maxInstructions = 8192
 
 	maxCapabilities    = 64
 	maxCapabilityBytes = 64
@@ -34,7 +40,7 @@ type live struct {
 	generation int64
 	began      time.Time
 	first      *catalog.Catalog
-	work       sync.WaitGroup
+	work       work.Group
 
 	// lost takes the first reason to give this generation up; poke asks for a list.
 	lost chan error    // 1
@@ -124,12 +130,15 @@ func (l *live) check() {
 	if l.checking.Swap(true) {
 		return
 	}
-	l.work.Go(func() {
+	taken := l.work.Go(func() {
 		defer l.checking.Store(false)
 		if err := l.conn.Check(l.c.ctx); gone(err) {
 			l.lose(err)
 		}
 	})
+	if !taken {
+		l.checking.Store(false) // it is given up already
+	}
 }
 
 // gone reports whether an error says that a generation is over.
@@ -165,6 +174,17 @@ func (l *live) fetch(ctx context.Context) (*catalog.Catalog, error) {
 	}
 }
 
+// cut shortens a text to a number of bytes, between two runes, and owns what it returns.
+func cut(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	for !utf8.RuneStart(text[limit]) {
+		limit--
+	}
+	return strings.Clone(text[:limit])
+}
+
 // describe reads what a server says of itself, bounded and cleaned.
 func describe(info *transport.Info) (about ServerInfo, capabilities []string, instructions string) {
 	text := func(name string) string {
@@ -190,5 +210,5 @@ func describe(info *transport.Info) (about ServerInfo, capabilities []string, in
 	}
 	slices.Sort(capabilities)
 	capabilities = slices.Compact(capabilities)
-	return about, capabilities[:min(len(capabilities), maxCapabilities)], info.Instructions
+	return about, capabilities[:min(len(capabilities), maxCapabilities)], cut(info.Instructions, maxInstructions)
 }

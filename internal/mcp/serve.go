@@ -111,8 +111,11 @@ func (r *refresher) start() {
 	r.running = true
 	r.l.work.Go(func() {
 		var result refreshed
+		ctx, cancel := context.WithTimeoutCause(r.ctx, attemptTimeout,
+			&transport.TimeoutError{Phase: "listing the tools", Limit: attemptTimeout})
+		defer cancel()
 		for range refreshPasses {
-			result.tools, result.err = r.l.fetch(r.ctx)
+			result.tools, result.err = r.l.fetch(ctx)
 			if result.err != nil || !r.l.stale.Load() {
 				break
 			}

@@ -30,6 +30,7 @@ const (
 	drainTimeout     = time.Second
 	maxRetryAfter    = 5 * time.Minute
 	maxErrorBody     = 64 << 10
+	maxHandshake     = 1 << 20 // it is kept as long as the connection
 	maxHeaderBytes   = 64 << 10
 	maxSessionID     = 1024
 	maxIdleSockets   = 64

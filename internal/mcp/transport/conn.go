@@ -8,10 +8,10 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
-	"sync"
 	"sync/atomic"
 
 	"github.com/mooring-dev/mooring/internal/mcp/wire"
+	"github.com/mooring-dev/mooring/internal/mcp/work"
 )
 
 // Info is what a server said about itself when the connection was made. All of it is untrusted.
@@ -54,7 +54,7 @@ type Conn struct {
 	active, alive         context.Context //nolint:containedctx // a connection outlives each call on it
 	stopActive, stopAlive context.CancelCauseFunc
 	outbox                *outbox
-	work                  sync.WaitGroup
+	work                  work.Group
 }
 
 func newConn(cfg Config) (*Conn, error) {

@@ -243,10 +243,13 @@ func answered(err error) bool {
 // is found out aside, for the caller need not wait for it.
 func (c *Conn) finish(res *response) {
 	res.detach()
-	c.work.Go(func() {
+	taken := c.work.Go(func() {
 		timer := time.AfterFunc(drainTimeout, func() { res.cancel(ErrClosed) })
 		defer timer.Stop()
 		_, _ = io.CopyN(io.Discard, res.Body, maxErrorBody)
 		res.close()
 	})
+	if !taken {
+		res.close() // the connection is ending, and its sockets with it
+	}
 }

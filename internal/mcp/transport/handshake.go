@@ -100,6 +100,9 @@ func (c *Conn) discover(ctx context.Context) (*discovery, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(raw) > maxHandshake {
+		return nil, &ProtocolError{What: "the discover result is too large"}
+	}
 	result, err := wire.ParseObject(raw)
 	if err != nil {
 		return nil, errNoDiscovery
@@ -217,6 +220,9 @@ func (c *Conn) initialize(ctx context.Context) error {
 	}})
 	if err != nil {
 		return initializeFailure(err)
+	}
+	if len(raw) > maxHandshake {
+		return &ProtocolError{What: "the initialize result is too large"}
 	}
 	result, err := wire.ParseObject(raw)
 	if err != nil {
