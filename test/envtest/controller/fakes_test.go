@@ -150,16 +150,17 @@ func shown(d mcp.Desired, set func(*mcp.ServerSnapshot)) *mcp.Snapshot {
 
 // caller is a fake server for tasks: it counts what is sent, and answers when it is told to.
 type caller struct {
-	mu     sync.Mutex
-	sent   []mcp.CallRequest
-	answer chan string
+	mu       sync.Mutex
+	sent     []mcp.CallRequest
+	sessions []mcp.SessionID
+	answer   chan string
 }
 
 func newCaller() *caller { return &caller{answer: make(chan string, 8)} }
 
-func (c *caller) Call(ctx context.Context, _ mcp.SessionID, request mcp.CallRequest) (*mcp.CallResult, error) {
+func (c *caller) Call(ctx context.Context, id mcp.SessionID, request mcp.CallRequest) (*mcp.CallResult, error) {
 	c.mu.Lock()
-	c.sent = append(c.sent, request)
+	c.sent, c.sessions = append(c.sent, request), append(c.sessions, id)
 	c.mu.Unlock()
 	select {
 	case result := <-c.answer:
