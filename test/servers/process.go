@@ -80,6 +80,11 @@ func ConformanceGo(ctx context.Context, log *os.File) (*Process, error) {
 }
 
 func start(ctx context.Context, cmd *exec.Cmd, port int, path string, log *os.File) (*Process, error) {
+	// Whoever listens there already would be taken for the server.
+	var d net.Dialer
+	if c, err := d.DialContext(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port))); err == nil {
+		return nil, errors.Join(fmt.Errorf("port %d is in use by another process", port), c.Close())
+	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if log != nil {
 		cmd.Stdout, cmd.Stderr = log, log
@@ -102,8 +107,8 @@ func start(ctx context.Context, cmd *exec.Cmd, port int, path string, log *os.Fi
 func (p *Process) awaitListening(ctx context.Context, port int) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
+	var d net.Dialer
 	for {
-		var d net.Dialer
 		if c, err := d.DialContext(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port))); err == nil {
 			return c.Close()
 		}
