@@ -37,9 +37,10 @@ func newSession(name string, servers ...string) *v1alpha1.McpSession {
 	return s
 }
 
-func newTask(name, session, tool string) *v1alpha1.McpTask {
+// newTask calls a tool of session "s".
+func newTask(name, tool string) *v1alpha1.McpTask {
 	return &v1alpha1.McpTask{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.McpTaskSpec{
-		SessionRef: v1alpha1.LocalMcpSessionReference{Name: session}, Tool: tool, Mode: v1alpha1.TaskModeCall,
+		SessionRef: v1alpha1.LocalMcpSessionReference{Name: "s"}, Tool: tool, Mode: v1alpha1.TaskModeCall,
 	}}
 }
 

@@ -115,7 +115,7 @@ func TestSecondReconcileOfTaskWritesNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := newCaller()
 			w := newWorld(t, newFakeRuntime(), c)
-			task := newTask("o", "s", row.tool)
+			task := newTask("o", row.tool)
 			task.Spec.Arguments = row.arguments
 			w.create(httpServer("a", "https://a.example/mcp"), task)
 			if name != "waiting for its session" {

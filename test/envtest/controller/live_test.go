@@ -164,7 +164,8 @@ func TestSecretRotated(t *testing.T) {
 
 	w.delete(secret)
 	w.until("s", "Ready=True Degraded")
-	if s := w.session("s").Status.Servers[0]; s.State != v1alpha1.ServerStateInvalid || s.LastError.Reason != v1alpha1.ReasonUnresolvedReference {
+	s := w.session("s").Status.Servers[0]
+	if s.State != v1alpha1.ServerStateInvalid || s.LastError.Reason != v1alpha1.ReasonUnresolvedReference {
 		t.Errorf("%+v", s)
 	}
 }

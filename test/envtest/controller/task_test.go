@@ -27,7 +27,7 @@ func taskWorld(t *testing.T, change func(*v1alpha1.McpTask)) (*world, *caller) {
 	t.Helper()
 	c := newCaller()
 	w := newWorld(t, newFakeRuntime(), c)
-	task := newTask("o", "s", "mcp__a__echo")
+	task := newTask("o", "mcp__a__echo")
 	change(task)
 	w.create(httpServer("a", "https://a.example/mcp"), newSession("s", "a"), task)
 	w.reconcile(w.sessions, "s")
@@ -135,7 +135,7 @@ func TestTaskAtMostOnce(t *testing.T) {
 func TestTaskBeforeItsSession(t *testing.T) {
 	c := newCaller()
 	w := newWorld(t, newFakeRuntime(), c)
-	w.create(newTask("o", "s", "mcp__a__echo"))
+	w.create(newTask("o", "mcp__a__echo"))
 	result, _ := w.reconcile(w.tasks, "o")
 	is(t, w.task("o").Status.Conditions, "Ready=Unknown SessionNotFound", "Reconciling=True SessionNotFound")
 	if result.RequeueAfter < 29*time.Minute || result.RequeueAfter > 30*time.Minute {
@@ -234,7 +234,7 @@ func TestTaskCreatedAgain(t *testing.T) {
 	eventually(t, func() bool { return c.count() == 1 })
 	old := w.task("o")
 	w.delete(old)
-	again := newTask("o", "s", "mcp__a__echo")
+	again := newTask("o", "mcp__a__echo")
 	w.create(again)
 	w.reconcile(w.tasks, "o")
 	eventually(t, func() bool { return c.count() == 2 })
