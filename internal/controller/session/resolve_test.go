@@ -70,7 +70,7 @@ var resolveRows = map[string]struct {
 	"plugins": {
 		spec:    v1alpha1.McpSessionSpec{Plugins: everything()},
 		want:    []string{"git-issues<-git-issues Plugin", "git-search<-git-search Plugin"},
-		skipped: []string{"misnamed Plugin/InvalidName"},
+		skipped: []string{"git2misnamed Plugin/InvalidName"},
 	},
 	"plugins by label": {
 		spec: v1alpha1.McpSessionSpec{Plugins: labelled(v1alpha1.LabelPlugin, "git")},
@@ -136,7 +136,7 @@ func TestResolve(t *testing.T) {
 	plugin := v1alpha1.LabelPlugin
 	all := []v1alpha1.McpServer{
 		httpServer("alpha", "team=a"), httpServer("beta", "team=b"), sse,
-		httpServer("git-search", plugin+"=git"), httpServer("git-issues", plugin+"=git"), httpServer("misnamed", plugin+"=git2"),
+		httpServer("git-search", plugin+"=git"), httpServer("git-issues", plugin+"=git"), httpServer("git2misnamed", plugin+"=git2"),
 	}
 	for name, row := range resolveRows {
 		t.Run(name, func(t *testing.T) {

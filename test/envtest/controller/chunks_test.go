@@ -175,6 +175,50 @@ func TestChunksAreSwept(t *testing.T) {
 	}
 }
 
+// A session that begins to name an old chunk touches it first: a sweep that does not see the session yet lets it be, also
+// one that looked at the chunk before.
+func TestSweepMeetsASession(t *testing.T) {
+	for name, stale := range map[string]bool{"sees the touch": false, "looked before": true} {
+		w := bigWorld(t)
+		w.reconcile(w.sessions, "one")
+		all := len(w.configMaps())
+		w.delete(newSession("one"))
+		w.reconcile(w.sessions, "one")
+
+		var before metav1.PartialObjectMetadataList
+		store := &chunks.Store{Live: w.api, Grace: chunkGrace, Cached: interceptor.NewClient(w.api, interceptor.Funcs{
+			List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+				seen, ok := list.(*metav1.PartialObjectMetadataList)
+				if !ok || before.Items == nil || !stale {
+					return c.List(ctx, list, append(opts, client.InNamespace(w.namespace))...)
+				}
+				before.DeepCopyInto(seen)
+				return nil
+			},
+		})}
+		sweeper := &chunks.Sweeper{Store: store}
+		if err := sweeper.Sweep(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(chunkGrace + time.Second)
+		listed := metav1.PartialObjectMetadataList{}
+		listed.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMapList"))
+		if err := w.api.List(t.Context(), &listed, client.InNamespace(w.namespace), client.HasLabels{v1alpha1.LabelCatalogDigest}); err != nil {
+			t.Fatal(err)
+		}
+		before = listed
+		if _, err := w.sessions.Chunks.Ensure(t.Context(), w.server("a"), big(t), nil); err != nil {
+			t.Fatal(err)
+		}
+		if err := sweeper.Sweep(t.Context()); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if left := len(w.configMaps()); left != all || all == 0 {
+			t.Errorf("%s: %d of %d chunks are left", name, left, all)
+		}
+	}
+}
+
 // A ConfigMap of somebody else's in a chunk's place is told, and nothing else is lost.
 func TestForeignChunk(t *testing.T) {
 	w := bigWorld(t)
