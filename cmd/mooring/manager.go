@@ -68,7 +68,11 @@ func run(ctx context.Context, c *config) error {
 	if err := addProbes(mgr); err != nil {
 		return err
 	}
-	return mgr.Start(ctx)
+	err = mgr.Start(ctx)
+	// Not before the controllers have ended: they would take a closing runtime for what the sessions have come to.
+	closing, cancel := context.WithTimeout(context.Background(), drainTimeout)
+	defer cancel()
+	return errors.Join(err, sessions.Close(closing))
 }
 
 func newManager(c *config) (ctrl.Manager, error) {
@@ -113,7 +117,7 @@ func addProbes(mgr ctrl.Manager) error {
 	})
 }
 
-// endpoint serves agents and, on the way out, ends calls before connections.
+// endpoint serves agents and, on the way out, lets their calls end.
 type endpoint struct {
 	config   *config
 	manager  ctrl.Manager
@@ -149,14 +153,8 @@ func (e *endpoint) Start(ctx context.Context) error {
 	case err = <-served:
 	case <-ctx.Done():
 	}
-	return errors.Join(err, e.drain(server))
-}
-
-func (e *endpoint) drain(server *gateway.Server) error {
-	ctx, cancel := context.WithTimeout(context.Background(), drainTimeout)
+	drain, cancel := context.WithTimeout(context.Background(), drainTimeout)
 	defer cancel()
-	_ = server.Shutdown(ctx) // what was cut off has been told so
-	ctx, cancel = context.WithTimeout(context.Background(), drainTimeout)
-	defer cancel()
-	return e.sessions.Close(ctx)
+	_ = server.Shutdown(drain) // what was cut off has been told so
+	return err
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/mooring-dev/mooring/internal/mcp/wire"
 )
@@ -64,6 +65,8 @@ type exchange struct {
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{Handler: h, request: r, reply: newReply(w, h.opts)}
 	defer x.reply.close()
+	// Before anything else: what a stranger announces and does not send is waited for by the server, too.
+	x.reply.readDeadline(time.Now().Add(h.opts.ReadTimeout))
 	if p := x.serve(); p != nil {
 		var id wire.ID
 		if x.message != nil {
@@ -96,10 +99,10 @@ func (x *exchange) serve() *problem {
 	if !x.session.Resolved {
 		return later(ReasonNotReady, "The session is not ready yet.")
 	}
-	if !x.limits.takeRequest() {
+	if !x.limits.takeRequest(x.session.ID) {
 		return later(ReasonOverloaded, "Too many requests are in flight.")
 	}
-	defer x.limits.giveRequest()
+	defer x.limits.giveRequest(x.session.ID)
 	defer func() { x.limits.giveBytes(x.session.ID, x.reserved) }()
 	if p := x.receive(); p != nil {
 		return p

@@ -11,8 +11,8 @@ import (
 
 // limits counts what is in flight. Every take that succeeds is matched by one give.
 type limits struct {
-	maxRequests, maxCalls     int
-	maxBytes, maxSessionBytes int64
+	maxRequests, maxSessionRequests, maxCalls int
+	maxBytes, maxSessionBytes                 int64
 
 	mu       sync.Mutex
 	requests int
@@ -21,31 +21,39 @@ type limits struct {
 }
 
 type usage struct {
-	calls int
-	bytes int64
+	requests int
+	calls    int
+	bytes    int64
 }
 
 func newLimits(o Options) *limits {
 	return &limits{
-		maxRequests: o.MaxRequests, maxCalls: o.MaxCallsPerSession, maxBytes: o.MaxBodyBytes,
+		maxRequests: o.MaxRequests, maxSessionRequests: o.MaxRequestsPerSession, maxCalls: o.MaxCallsPerSession,
+		maxBytes:        o.MaxBodyBytes,
 		maxSessionBytes: o.MaxBodyBytesPerSession, sessions: map[mcp.SessionID]usage{},
 	}
 }
 
-func (l *limits) takeRequest() bool {
+func (l *limits) takeRequest(id mcp.SessionID) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.requests >= l.maxRequests {
+	u := l.sessions[id]
+	if l.requests >= l.maxRequests || u.requests >= l.maxSessionRequests {
 		return false
 	}
 	l.requests++
+	u.requests++
+	l.sessions[id] = u
 	return true
 }
 
-func (l *limits) giveRequest() {
+func (l *limits) giveRequest(id mcp.SessionID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.requests--
+	u := l.sessions[id]
+	u.requests--
+	l.put(id, u)
 }
 
 func (l *limits) takeCall(id mcp.SessionID) bool {

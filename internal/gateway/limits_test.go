@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -178,5 +179,40 @@ func TestShutdownWaitsThenAborts(t *testing.T) {
 	}
 	if err := <-b.ended; err == nil {
 		t.Error("the call was not aborted")
+	}
+}
+
+// TestAnonymousBody checks that a stranger's announced body is not waited for longer than anybody's.
+func TestAnonymousBody(t *testing.T) {
+	f := newFixture(t, func(o *Options) { o.ReadTimeout = 200 * time.Millisecond })
+	c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(f.base, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	_, _ = io.WriteString(c, "POST /v1/namespaces/ns/sessions/one/mcp HTTP/1.1\r\nHost: x\r\n"+
+		"Content-Type: application/json\r\nContent-Length: 1000\r\n\r\n")
+	_ = c.SetReadDeadline(time.Now().Add(10 * time.Second))
+	if _, err := io.ReadAll(c); err != nil {
+		t.Errorf("the connection was held: %v", err)
+	}
+}
+
+// TestRequestsPerSession checks that one session cannot take the places of all.
+func TestRequestsPerSession(t *testing.T) {
+	l := newLimits(Options{MaxRequests: 10, MaxRequestsPerSession: 2}.withDefaults())
+	if !l.takeRequest("a") || !l.takeRequest("a") || l.takeRequest("a") || !l.takeRequest("b") {
+		t.Error("the bound of a session does not hold")
+	}
+	l.giveRequest("a")
+	if !l.takeRequest("a") {
+		t.Error("a place was not given back")
+	}
+	for range 2 {
+		l.giveRequest("a")
+	}
+	l.giveRequest("b")
+	if len(l.sessions) != 0 || l.requests != 0 {
+		t.Errorf("left: %v, %d", l.sessions, l.requests)
 	}
 }

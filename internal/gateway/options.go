@@ -28,8 +28,9 @@ type Options struct {
 	// those of `kubectl create token`. They stay valid until they expire, whatever happens to the agent.
 	AllowUnboundTokens bool
 
-	// MaxRequests bounds the requests that are in flight over all sessions; 4096.
-	MaxRequests int
+	// MaxRequests bounds the requests that are in flight over all sessions, and MaxRequestsPerSession those of one; 4096
+	// and 256.
+	MaxRequests, MaxRequestsPerSession int
 	// MaxCallsPerSession bounds the calls that are in flight for one session; 64.
 	MaxCallsPerSession int
 	// MaxBodyBytes and MaxBodyBytesPerSession bound the memory that bodies beyond 64 KiB take at one moment; 512 MiB
@@ -50,6 +51,7 @@ type Options struct {
 func (o Options) withDefaults() Options {
 	o.Version = cmp.Or(o.Version, "0")
 	o.MaxRequests = cmp.Or(o.MaxRequests, 4096)
+	o.MaxRequestsPerSession = cmp.Or(o.MaxRequestsPerSession, 256)
 	o.MaxCallsPerSession = cmp.Or(o.MaxCallsPerSession, 64)
 	o.MaxBodyBytes = cmp.Or(o.MaxBodyBytes, 512<<20)
 	o.MaxBodyBytesPerSession = cmp.Or(o.MaxBodyBytesPerSession, 96<<20)

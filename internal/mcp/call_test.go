@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -236,4 +237,52 @@ func TestModernCallMirrorsHeaders(t *testing.T) {
 	if _, ok := headers["Mcp-Param-N"]; ok {
 		t.Error("a null argument was mirrored")
 	}
+}
+
+// A server that takes a call, breaks its stream off and has forgotten the session did take the call.
+func TestRefusedResumptionIsNoAnswer(t *testing.T) {
+	f := newFake(t)
+	f.Config.ErrorLog = quiet()
+	f.answer = func(_ *wire.Message, a *answer) {
+		a.event("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"}\nid: 1\nretry: 10")
+		f.with(func(f *fake) { f.status = http.StatusNotFound })
+		panic(errAbort)
+	}
+	r := connected(t, f, CallLimits{})
+	_, err := r.Call(context.Background(), "a", echo(""))
+	var call *CallError
+	if !errors.As(err, &call) || call.Reason != CallConnectionLost || !call.OutcomeUnknown() {
+		t.Errorf("%v: %+v", err, call)
+	}
+}
+
+// An agent that does not read its notifications holds up its call, and not the end of the session.
+func TestTeardownKeepsItsDeadline(t *testing.T) {
+	f := newFake(t)
+	f.answer = func(_ *wire.Message, a *answer) {
+		a.event(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}`)
+	}
+	r := connected(t, f, CallLimits{})
+	heard, hold := make(chan struct{}), make(chan struct{})
+	req := echo("")
+	req.Notify = func(*wire.Message) {
+		close(heard)
+		<-hold
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_, _ = r.Call(context.Background(), "a", req)
+	}()
+	<-heard
+	begin := time.Now()
+	deadline := begin.Add(time.Second)
+	for !r.Release("a", deadline).Done {
+		if time.Since(begin) > 6*time.Second {
+			t.Fatal("not done 5 s after the deadline")
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	close(hold)
+	<-ended
 }

@@ -35,8 +35,10 @@ type Server struct {
 	// Fingerprint changes with everything that must replace the connection: the definition's UID and generation and
 	// the resource versions of its Secrets. Equal fingerprints keep the connection.
 	Fingerprint string
-	HTTP        Endpoint
-	Calls       CallLimits
+	// Unresolved says that the rest could not be found out now: a connection that there is stays as it is, and none begins.
+	Unresolved bool
+	HTTP       Endpoint
+	Calls      CallLimits
 }
 
 // Era restricts the protocol versions that a connection may speak.

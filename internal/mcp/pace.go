@@ -15,6 +15,8 @@ const (
 	initialDelay     = time.Second
 	maxDelay         = 30 * time.Second
 	jitterRatio      = 0.2
+	// maxAttempt is the last attempt that is counted: more say nothing more, and status has a bound.
+	maxAttempt = 100
 	// settledAfter is how long a connection must have lived for its loss to be no flapping.
 	settledAfter = 30 * time.Second
 )
@@ -62,7 +64,7 @@ func (p *pace) after(err error, rest time.Duration) wait {
 	case cause.final, p.recovering && p.failed > recoveryAttempts:
 		return wait{state: StateFailed, delay: jittered}
 	}
-	w := wait{state: StateConnecting, attempt: p.failed + 1}
+	w := wait{state: StateConnecting, attempt: min(p.failed+1, maxAttempt)}
 	n := p.failed
 	if p.recovering {
 		w = wait{state: StateReconnecting, attempt: p.failed, limit: recoveryAttempts}

@@ -46,6 +46,11 @@ func TestPace(t *testing.T) {
 			t.Fatalf("first connect, failure %d: %+v", i, w)
 		}
 	}
+	for range 100 { // status takes no larger number
+		if w := p.after(down, rest); w.attempt != maxAttempt {
+			t.Fatalf("attempt %d", w.attempt)
+		}
+	}
 	p.lost(time.Minute)
 	for i := 1; i <= recoveryAttempts; i++ {
 		if w := p.after(down, rest); w.state != StateReconnecting || w.attempt != i || w.limit != recoveryAttempts {

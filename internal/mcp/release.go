@@ -87,8 +87,10 @@ func (s *session) tearDown(deadline time.Time) {
 	for _, c := range conns {
 		<-c.done // every socket is closed: nothing is waited for that has no limit of its own
 	}
-	<-cancelled
+	// A call whose agent does not read may end later. It holds nothing of the session, and has a limit of its own.
+	waitUntil(cancelled, deadline)
 	s.reached(TeardownDone, func() { s.ending.Done = true })
+	<-cancelled
 }
 
 // stopAll withdraws the projection and stops every connection.

@@ -60,7 +60,11 @@ func (s *session) ensure(d Desired) {
 		old := before[server.Name]
 		delete(before, server.Name)
 		c := old
-		if old == nil || old.server.Fingerprint != server.Fingerprint {
+		switch {
+		case server.Unresolved && old == nil:
+			continue
+		case server.Unresolved:
+		case old == nil || old.server.Fingerprint != server.Fingerprint:
 			c = s.start(server, old)
 		}
 		s.conns[server.Name] = c

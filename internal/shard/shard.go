@@ -3,7 +3,13 @@
 
 package shard
 
-import "github.com/mooring-dev/mooring/internal/mcp"
+import (
+	"time"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/mooring-dev/mooring/internal/mcp"
+)
 
 // Owner says which replica serves a session. A task follows its session.
 type Owner interface {
@@ -29,4 +35,16 @@ func (l *Leader) Owner(mcp.SessionID) (string, bool) {
 	default:
 		return "", false
 	}
+}
+
+// lookAgain is how soon a replica asks again who owns a session when nobody is known to.
+const lookAgain = time.Second
+
+// Later says when to ask again about a session that this replica does not own. Ownership is told to nobody: at the start
+// a reconcile may be a moment earlier than the news of the election.
+func Later(owner string) ctrl.Result {
+	if owner == "" {
+		return ctrl.Result{RequeueAfter: lookAgain}
+	}
+	return ctrl.Result{}
 }

@@ -166,7 +166,7 @@ func (s *Store) touch(ctx context.Context, meta *metav1.PartialObjectMetadata) e
 		return nil
 	}
 	base := meta.DeepCopy()
-	meta.Annotations[v1alpha1.AnnotationChunkNamed] = time.Now().UTC().Format(time.RFC3339)
+	metav1.SetMetaDataAnnotation(&meta.ObjectMeta, v1alpha1.AnnotationChunkNamed, time.Now().UTC().Format(time.RFC3339))
 	patch := client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{})
 	// A conflict is another session's touch of the same moment: as good as ours. A sweep that deletes a chunk carries the
 	// version that it judged, so that it fails after either.

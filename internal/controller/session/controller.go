@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
@@ -70,8 +71,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	id := mcp.SessionID(session.UID)
-	if _, self := r.Owner.Owner(id); !self {
-		return ctrl.Result{}, nil
+	if address, self := r.Owner.Owner(id); !self {
+		return shard.Later(address), nil
 	}
 	r.releaseOthers(id, request.NamespacedName)
 	if session.DeletionTimestamp != nil {
@@ -92,9 +93,10 @@ func (r *Reconciler) converge(ctx context.Context, session *v1alpha1.McpSession)
 		return ctrl.Result{}, err
 	}
 	r.Runtime.Ensure(s.id, s.desired)
-	s.snapshot, _ = r.Runtime.Snapshot(s.id)
-	if s.snapshot == nil {
-		s.snapshot = &mcp.Snapshot{}
+	var held bool
+	if s.snapshot, held = r.Runtime.Snapshot(s.id); !held {
+		// The runtime is closing, or still sees off a predecessor. Neither is anything about this session.
+		return ctrl.Result{RequeueAfter: time.Second}, nil
 	}
 	if err := r.publish(ctx, s); err != nil {
 		return ctrl.Result{}, err
@@ -120,6 +122,8 @@ type scope struct {
 	// invalid says, by server name, which reference leads nowhere.
 	invalid map[string]string
 	desired mcp.Desired
+	// unread names the servers whose references could not be read now.
+	unread []string
 	// reread says that something that is not watched was read.
 	reread bool
 
@@ -158,7 +162,10 @@ func (r *Reconciler) decide(ctx context.Context, s *scope) error {
 			continue
 		}
 		if err != nil {
-			return err
+			// It is this server's trouble, and the API server's: what is connected stays, and the others go on.
+			log.FromContext(ctx).Error(err, "Read what a server refers to", "server", in.name)
+			server = mcp.Server{Name: in.name, Unresolved: true}
+			s.unread = append(s.unread, in.name)
 		}
 		s.desired.Servers = append(s.desired.Servers, server)
 	}
@@ -200,6 +207,10 @@ func (r *Reconciler) publish(ctx context.Context, s *scope) error {
 		}
 		if err != nil {
 			return fmt.Errorf("store the catalog of %s: %w", definition.Name, err)
+		}
+		if len(s.chunks)+len(stored) > v1alpha1.MaxCatalogChunks {
+			s.unstored = append(s.unstored, server.Name+" (the session names too many ConfigMaps)")
+			continue
 		}
 		s.chunks = append(s.chunks, stored...)
 	}

@@ -5,6 +5,8 @@ package session
 
 import (
 	"fmt"
+	"regexp"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -57,6 +59,12 @@ func (s *scope) servers(o *observed) []v1alpha1.SessionServerStatus {
 			seen.invalid = true
 			status.State = v1alpha1.ServerStateInvalid
 			status.LastError = &v1alpha1.ServerError{Reason: v1alpha1.ReasonUnresolvedReference, Message: reason}
+		case live[in.name] == nil && slices.Contains(s.unread, in.name):
+			seen.invalid = true
+			status.State = v1alpha1.ServerStateInvalid
+			status.LastError = &v1alpha1.ServerError{
+				Reason: v1alpha1.ReasonUnresolvedReference, Message: "what its definition refers to cannot be read now",
+			}
 		case live[in.name] == nil:
 			seen.state = mcp.StateIdle
 			status.State = v1alpha1.ServerStateIdle
@@ -83,7 +91,7 @@ func describe(live *mcp.ServerSnapshot, status *v1alpha1.SessionServerStatus, se
 			Name: live.ServerInfo.Name, Title: live.ServerInfo.Title, Version: live.ServerInfo.Version,
 		}
 	}
-	status.Capabilities = live.Capabilities
+	status.Capabilities = capabilities(live.Capabilities)
 	if live.Tools != nil {
 		status.ToolCount = int32(len(live.Tools.Tools)) //nolint:gosec // at most 1000 (CAT-11)
 		status.CatalogDigest = live.Tools.Digest
@@ -97,6 +105,24 @@ func describe(live *mcp.ServerSnapshot, status *v1alpha1.SessionServerStatus, se
 			Reason: string(live.LastError.Reason), Message: live.LastError.Message, Time: seconds(live.LastError.Time),
 		}
 	}
+}
+
+// capabilityName is what the API takes for a name.
+var capabilityName = regexp.MustCompile(`^[A-Za-z0-9._/-]{1,64}$`)
+
+// capabilities keeps what the API takes. A server may declare anything, and must not make its session unwritable.
+func capabilities(declared []string) []string {
+	var out []string
+	left := v1alpha1.CapabilitiesBytes
+	for _, name := range declared {
+		if left -= len(name); len(out) == v1alpha1.MaxCapabilities || left < 0 {
+			break
+		}
+		if capabilityName.MatchString(name) {
+			out = append(out, name)
+		}
+	}
+	return out
 }
 
 // recovery is left out while the first attempt runs: it would be a write that tells nobody anything.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -62,12 +63,18 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	before := task.Status.DeepCopy()
 	next, err := r.step(ctx, task)
 	if err != nil || next.wait {
-		return ctrl.Result{}, err
+		return ctrl.Result{RequeueAfter: next.after}, err
 	}
 	task.Status.ObservedGeneration = task.Generation
 	setConditions(report.For(&task.Status.Conditions, task.Generation), &task.Status, next.verdict)
-	if _, err := report.Write(ctx, r.Client.Status(), task, before, &task.Status); err != nil {
+	due := !equality.Semantic.DeepEqual(before, &task.Status)
+	wrote, err := report.Write(ctx, r.Client.Status(), task, before, &task.Status)
+	if err != nil {
 		return ctrl.Result{}, err
+	}
+	if due && !wrote { // it is gone: what was not recorded is not sent
+		r.Executor.Forget(task.UID)
+		return ctrl.Result{}, nil
 	}
 	if terminal(task) {
 		return r.finish(ctx, task)
@@ -90,8 +97,8 @@ type next struct {
 
 func (r *Reconciler) step(ctx context.Context, task *v1alpha1.McpTask) (next, error) {
 	if record := task.Status.Execution; record != nil {
-		if !r.owns(record.SessionUID) {
-			return next{wait: true}, nil // its record says nothing to us
+		if later, owns := r.owns(record.SessionUID); !owns {
+			return next{wait: true, after: later}, nil // its record says nothing to us
 		}
 		return r.follow(task), nil
 	}
@@ -101,8 +108,10 @@ func (r *Reconciler) step(ctx context.Context, task *v1alpha1.McpTask) (next, er
 		return next{}, fmt.Errorf("read session: %w", err)
 	}
 	found := err == nil && session.DeletionTimestamp == nil
-	if found && !r.owns(session.UID) {
-		return next{wait: true}, nil
+	if found {
+		if later, owns := r.owns(session.UID); !owns {
+			return next{wait: true, after: later}, nil
+		}
 	}
 	deadline := lifetimeEnd(task)
 	if v := refuse(task, deadline); v != nil {
@@ -132,9 +141,10 @@ func refuse(task *v1alpha1.McpTask, deadline time.Time) *verdict {
 	return &v
 }
 
-func (r *Reconciler) owns(session types.UID) bool {
-	_, self := r.Owner.Owner(mcp.SessionID(session))
-	return self
+// owns reports whether this replica has the task's session, and if not, when to ask again.
+func (r *Reconciler) owns(session types.UID) (later time.Duration, self bool) {
+	address, self := r.Owner.Owner(mcp.SessionID(session))
+	return shard.Later(address).RequeueAfter, self
 }
 
 // begin records the call and returns how to make it, if the session offers the tool.
@@ -184,21 +194,31 @@ func (r *Reconciler) follow(task *v1alpha1.McpTask) next {
 		failpoint.Reach("task/answered")
 		return next{verdict: conclude(task, o)}
 	}
-	switch {
-	case task.DeletionTimestamp != nil:
-		r.Executor.Cancel(task.UID, errTaskDeleted)
-	case task.Spec.Cancel == v1alpha1.CancelRequested:
-		r.Executor.Cancel(task.UID, errCancelRequested)
+	if cause := cancelled(task); cause != nil && !r.Executor.Cancel(task.UID, cause) {
+		return next{verdict: end(task, v1alpha1.TaskCancelled, v1alpha1.ReasonCancelRequested, "cancelled before it was sent")}
 	}
 	// The write of the record may have landed although its answer was lost; Launch makes the call once.
 	return next{verdict: running(), launch: r.launch(task, mcp.SessionID(record.SessionUID), lifetimeEnd(task))}
 }
 
+// cancelled says why the task is not wanted any more, or nil.
+func cancelled(task *v1alpha1.McpTask) error {
+	switch {
+	case task.DeletionTimestamp != nil:
+		return errTaskDeleted
+	case task.Spec.Cancel == v1alpha1.CancelRequested:
+		return errCancelRequested
+	}
+	return nil
+}
+
 // settle finishes a task that was found terminal. Its spec may have changed since (spec.cancel): the end stands, and it is
 // said of the newest spec, or clients would wait for that for ever.
 func (r *Reconciler) settle(ctx context.Context, task *v1alpha1.McpTask) (ctrl.Result, error) {
-	if record := task.Status.Execution; record != nil && !r.owns(record.SessionUID) {
-		return ctrl.Result{}, nil
+	if record := task.Status.Execution; record != nil {
+		if later, owns := r.owns(record.SessionUID); !owns {
+			return ctrl.Result{RequeueAfter: later}, nil
+		}
 	}
 	before := task.Status.DeepCopy()
 	task.Status.ObservedGeneration = task.Generation

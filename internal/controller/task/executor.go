@@ -137,13 +137,19 @@ func (e *Executor) outcomeOf(uid types.UID) *outcome {
 	return nil
 }
 
-// Cancel ends the task's call, if it runs.
-func (e *Executor) Cancel(uid types.UID, cause error) {
+// Cancel ends the task's call and reports true. It reports false for a call that was not sent, and now never will be.
+func (e *Executor) Cancel(uid types.UID, cause error) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if entry := e.entries[uid]; entry != nil && entry.cancel != nil {
-		entry.cancel(cause)
+	entry := e.entries[uid]
+	if entry == nil || entry.cancel == nil {
+		if entry != nil {
+			entry.started = true // Launch finds it taken
+		}
+		return false
 	}
+	entry.cancel(cause)
+	return true
 }
 
 // Forget drops what is known of a task that was seen terminal or gone.

@@ -28,8 +28,10 @@ const (
 	cancelTimeout    = 2 * time.Second
 	endTimeout       = 2 * time.Second
 	drainTimeout     = time.Second
+	errorBodyTimeout = 5 * time.Second
 	maxRetryAfter    = 5 * time.Minute
 	maxErrorBody     = 64 << 10
+	maxListenEvent   = 1 << 20 // on a stream that nothing large belongs on, and that lives as long as the connection
 	maxHandshake     = 1 << 20 // it is kept as long as the connection
 	maxHeaderBytes   = 64 << 10
 	maxSessionID     = 1024

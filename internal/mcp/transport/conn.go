@@ -141,7 +141,7 @@ func (c *Conn) endSession(ctx context.Context) error {
 		return err
 	}
 	defer res.close()
-	err = c.triage(res.Response, wire.ID{})
+	err = c.triage(res, wire.ID{})
 	if status, ok := err.(*StatusError); ok && //nolint:errorlint // triage wraps nothing
 		(status.Status == http.StatusNotFound || status.Status == http.StatusMethodNotAllowed) {
 		return nil

@@ -103,7 +103,7 @@ func (c *Conn) post(ctx context.Context, req *Request) (*response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.triage(res.Response, req.id); err != nil {
+	if err := c.triage(res, req.id); err != nil {
 		res.close()
 		return nil, err
 	}

@@ -190,3 +190,44 @@ func TestCloseEndsTheSession(t *testing.T) {
 		}
 	}
 }
+
+// TestListenLeavesAnEndlessError does not wait for the end of an error's body.
+func TestListenLeavesAnEndlessError(t *testing.T) {
+	s := newScripted(t, answers{http.MethodGet: func(w http.ResponseWriter, r *http.Request, _ string) {
+		w.WriteHeader(http.StatusInternalServerError)
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+	}})
+	c := mustDial(t, Config{URL: s.URL})
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- c.Listen(ctx, Listener{Message: func(*wire.Message) {}}) }()
+	for end := time.Now().Add(3 * errorBodyTimeout); s.times(http.MethodGet) < 2; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("one GET and no other")
+		}
+	}
+	cancel()
+	<-ended
+}
+
+// TestListenBoundsEvents keeps little of a stream that lives as long as its connection.
+func TestListenBoundsEvents(t *testing.T) {
+	s := newScripted(t, answers{http.MethodGet: func(w http.ResponseWriter, r *http.Request, _ string) {
+		w.Header().Set("Content-Type", mediaStream)
+		_, _ = io.WriteString(w, "data: "+strings.Repeat("x", 2*maxListenEvent))
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+	}})
+	c := mustDial(t, Config{URL: s.URL})
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- c.Listen(ctx, Listener{Message: func(*wire.Message) {}}) }()
+	for end := time.Now().Add(20 * time.Second); s.times(http.MethodGet) < 2; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("an event beyond the bound did not end the stream")
+		}
+	}
+	cancel()
+	<-ended
+}

@@ -135,7 +135,7 @@ func (l *listening) legacy(ctx context.Context) error {
 	}
 	defer res.close()
 	l.announce(!resumed)
-	reader := sse.NewReader(res.Body, wire.MaxMessageBytes)
+	reader := sse.NewReader(res.Body, maxListenEvent)
 	defer l.observe(reader)
 	return l.read(ctx, reader, func(*wire.Message) verdict { return deliver })
 }
@@ -234,7 +234,7 @@ func modernRefused(err error) error {
 
 func (l *listening) subscription(ctx context.Context, res *response, req *Request, ack *time.Timer) error {
 	acknowledged, granted := false, true
-	err := l.read(ctx, sse.NewReader(res.Body, wire.MaxMessageBytes), func(m *wire.Message) verdict {
+	err := l.read(ctx, sse.NewReader(res.Body, maxListenEvent), func(m *wire.Message) verdict {
 		switch {
 		case m.IsResponse() && m.ID == req.id, m.Method == wire.MethodCancelled:
 			return stop // the server ends the subscription in good order

@@ -99,7 +99,7 @@ func (c *Conn) notify(ctx context.Context, m *wire.Message) error {
 	if err != nil {
 		return err
 	}
-	if err := c.triage(res.Response, wire.ID{}); err != nil {
+	if err := c.triage(res, wire.ID{}); err != nil {
 		res.close()
 		return err
 	}

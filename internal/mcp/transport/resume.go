@@ -5,6 +5,7 @@ package transport
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"time"
 
@@ -31,6 +32,8 @@ type resumption struct {
 	fruitless int
 }
 
+var errNotResumed = errors.New("the stream could not be resumed")
+
 // next opens the stream again. It returns cause where that cannot be done.
 func (r *resumption) next(ctx context.Context, ended *sse.Reader, cause error) (*response, error) {
 	r.observe(ended)
@@ -44,7 +47,8 @@ func (r *resumption) next(ctx context.Context, ended *sse.Reader, cause error) (
 			return res, nil
 		}
 		if !broken(err) {
-			return nil, err
+			// Whatever the server says to this is no answer to the request, which it took.
+			return nil, &NetworkError{Err: errNotResumed}
 		}
 		cause = err
 	}
@@ -78,7 +82,7 @@ func (c *Conn) stream(ctx context.Context, lastEventID string) (*response, error
 	if err != nil {
 		return nil, err
 	}
-	if err := c.triage(res.Response, wire.ID{}); err != nil {
+	if err := c.triage(res, wire.ID{}); err != nil {
 		res.close()
 		return nil, err
 	}

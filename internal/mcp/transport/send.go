@@ -132,7 +132,7 @@ func (c *Conn) request(ctx context.Context, out *outgoing, connected, wrote *ato
 }
 
 // triage turns an answer without success into a typed error. id is that of the request, if it was one.
-func (c *Conn) triage(res *http.Response, id wire.ID) error {
+func (c *Conn) triage(res *response, id wire.ID) error {
 	switch {
 	case res.StatusCode >= 200 && res.StatusCode < 300:
 		return nil
@@ -140,6 +140,10 @@ func (c *Conn) triage(res *http.Response, id wire.ID) error {
 		return &RedirectError{Status: res.StatusCode}
 	}
 	e := &StatusError{Status: res.StatusCode, RetryAfter: retryAfter(res.Header), Session: c.sessionID != ""}
+	timer := time.AfterFunc(errorBodyTimeout, func() {
+		res.cancel(&TimeoutError{Phase: "the body of an error", Limit: errorBodyTimeout})
+	})
+	defer timer.Stop()
 	body, err := io.ReadAll(io.LimitReader(res.Body, maxErrorBody+1))
 	if err != nil || len(body) > maxErrorBody {
 		return e
