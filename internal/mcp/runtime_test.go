@@ -317,3 +317,15 @@ func TestAwaitSyncEndsWithTheSession(t *testing.T) {
 		t.Errorf("AwaitSync: %v", err)
 	}
 }
+
+func TestUnresolvedKeepsWhatIsThere(t *testing.T) {
+	f := newFake(t)
+	r := newRuntime(t)
+	r.Ensure("a", desired(to(f, "one")))
+	before := synced(t, r, "a")
+	r.Ensure("a", desired(Server{Name: "one", Unresolved: true}, Server{Name: "two", Unresolved: true}))
+	after := synced(t, r, "a")
+	if after != before || get(f, func(f *fake) int { return f.began }) != 1 {
+		t.Errorf("servers %+v", after.Servers)
+	}
+}

@@ -143,12 +143,21 @@ func TestFence(t *testing.T) {
 
 func TestCancel(t *testing.T) {
 	executing(t, func(t *testing.T, e *Executor, c *caller, notified *[]types.UID) {
-		e.Cancel(uid, errCancelRequested) // not known: nothing
+		e.Prepare("unsent")
+		if e.Cancel("unknown", errCancelRequested) || e.Cancel("unsent", errCancelRequested) {
+			t.Error("what was not sent cannot be ended")
+		}
+		e.Launch("unsent", session, mcp.CallRequest{}, inAnHour())
+		synctest.Wait()
+		if c.count() != 0 {
+			t.Error("sent after it was cancelled")
+		}
 		e.Prepare(uid)
-		e.Cancel(uid, errCancelRequested) // not begun: nothing to end
 		e.Launch(uid, session, mcp.CallRequest{}, inAnHour())
 		synctest.Wait()
-		e.Cancel(uid, errCancelRequested)
+		if !e.Cancel(uid, errCancelRequested) {
+			t.Error("a call under way was not cancelled")
+		}
 		e.Cancel(uid, errTaskDeleted)
 		synctest.Wait()
 		if o := e.outcomeOf(uid); o == nil || !errors.Is(o.cause, errCancelRequested) || len(*notified) != 1 {
