@@ -201,8 +201,13 @@ func TestAnonymousBody(t *testing.T) {
 // TestRequestsPerSession checks that one session cannot take the places of all.
 func TestRequestsPerSession(t *testing.T) {
 	l := newLimits(Options{MaxRequests: 10, MaxRequestsPerSession: 2}.withDefaults())
-	if !l.takeRequest("a") || !l.takeRequest("a") || l.takeRequest("a") || !l.takeRequest("b") {
-		t.Error("the bound of a session does not hold")
+	for _, take := range []struct {
+		session mcp.SessionID
+		ok      bool
+	}{{"a", true}, {"a", true}, {"a", false}, {"b", true}} {
+		if l.takeRequest(take.session) != take.ok {
+			t.Errorf("%v", take)
+		}
 	}
 	l.giveRequest("a")
 	if !l.takeRequest("a") {

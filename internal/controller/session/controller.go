@@ -194,24 +194,32 @@ func (r *Reconciler) publish(ctx context.Context, s *scope) error {
 	}
 	for i := range s.snapshot.Servers {
 		server := &s.snapshot.Servers[i]
-		definition := s.definition(server.Name)
-		if definition == nil || server.Tools == nil || len(server.Tools.Tools) == 0 {
+		if server.Tools == nil || len(server.Tools.Tools) == 0 {
 			continue
 		}
-		stored, err := r.Chunks.Ensure(ctx, definition, server.Tools, named)
-		if errors.Is(err, chunks.ErrForeign) || errors.Is(err, chunks.ErrRefused) {
-			// The tools are offered all the same; nothing wakes us when the obstacle is gone.
-			s.unstored = append(s.unstored, fmt.Sprintf("%s (%v)", server.Name, err))
-			s.reread = true
-			continue
+		if definition := s.definition(server.Name); definition != nil {
+			if err := r.store(ctx, s, definition, server, named); err != nil {
+				return fmt.Errorf("store the catalog of %s: %w", definition.Name, err)
+			}
 		}
-		if err != nil {
-			return fmt.Errorf("store the catalog of %s: %w", definition.Name, err)
-		}
-		if len(s.chunks)+len(stored) > v1alpha1.MaxCatalogChunks {
-			s.unstored = append(s.unstored, server.Name+" (the session names too many ConfigMaps)")
-			continue
-		}
+	}
+	return nil
+}
+
+// store stores one server's catalog and names its chunks, or says why not: the tools are offered all the same.
+func (r *Reconciler) store(ctx context.Context, s *scope, definition *v1alpha1.McpServer, server *mcp.ServerSnapshot,
+	named map[string]bool,
+) error {
+	stored, err := r.Chunks.Ensure(ctx, definition, server.Tools, named)
+	switch {
+	case errors.Is(err, chunks.ErrForeign), errors.Is(err, chunks.ErrRefused):
+		s.unstored = append(s.unstored, fmt.Sprintf("%s (%v)", server.Name, err))
+		s.reread = true // nothing wakes us when the obstacle is gone
+	case err != nil:
+		return err
+	case len(s.chunks)+len(stored) > v1alpha1.MaxCatalogChunks:
+		s.unstored = append(s.unstored, server.Name+" (the session names too many ConfigMaps)")
+	default:
 		s.chunks = append(s.chunks, stored...)
 	}
 	return nil

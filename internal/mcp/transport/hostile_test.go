@@ -208,7 +208,9 @@ func TestListenLeavesAnEndlessError(t *testing.T) {
 		}
 	}
 	cancel()
-	<-ended
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("ended with %v", err)
+	}
 }
 
 // TestListenBoundsEvents keeps little of a stream that lives as long as its connection.
@@ -229,5 +231,7 @@ func TestListenBoundsEvents(t *testing.T) {
 		}
 	}
 	cancel()
-	<-ended
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("ended with %v", err)
+	}
 }

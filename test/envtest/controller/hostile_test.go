@@ -77,7 +77,9 @@ func TestChunkWithoutAnnotations(t *testing.T) {
 func TestTaskGoneBeforeItsRecord(t *testing.T) {
 	w, c := taskWorld(t, asIs)
 	w.tasks.Client = interceptor.NewClient(w.api, interceptor.Funcs{
-		SubResourceUpdate: func(ctx context.Context, api client.Client, sub string, o client.Object, opts ...client.SubResourceUpdateOption) error {
+		SubResourceUpdate: func(ctx context.Context, api client.Client, sub string, o client.Object,
+			opts ...client.SubResourceUpdateOption,
+		) error {
 			if err := api.Delete(ctx, &v1alpha1.McpTask{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "o"}}); err != nil {
 				return err
 			}
