@@ -39,7 +39,7 @@ func TestStatusTakesWhatServersSay(t *testing.T) {
 		"the last bits": func(s *mcp.ServerSnapshot) { s.ServerInfo.Name = strings.Repeat("你", 85) },
 		"away for long": func(s *mcp.ServerSnapshot) {
 			*s = mcp.ServerSnapshot{Name: s.Name, State: mcp.StateConnecting, Generation: 1 << 40, Attempt: 100}
-			s.LastError = &mcp.Failure{Reason: mcp.FailureUnreachable, Message: strings.Repeat("m", 512), Time: time.Now()}
+			s.LastError = &mcp.Failure{Reason: mcp.FailureUnreachable, Message: strings.Repeat("m", 512), Time: at}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
