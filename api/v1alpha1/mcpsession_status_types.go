@@ -259,6 +259,10 @@ type SubscriptionStatus struct {
 	// state is Desired until the server confirms, then Active.
 	// +required
 	State SubscriptionState `json:"state,omitempty"`
+
+	// updatedTime is when an update of the resource was heard last, to ten seconds; absent if none was.
+	// +optional
+	UpdatedTime *metav1.Time `json:"updatedTime,omitempty"`
 }
 
 // InteractionKind is what a question asks for.

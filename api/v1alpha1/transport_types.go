@@ -144,6 +144,7 @@ type CABundleReference struct {
 // StdioTransport runs a server as a process that speaks on its standard streams.
 // +kubebuilder:validation:MinProperties=1
 // +kubebuilder:validation:XValidation:rule="has(self.image) != has(self.address)",message="stdio: exactly one of image and address must be set"
+// +kubebuilder:validation:XValidation:rule="has(self.address) == has(self.tokenSecretKeyRef)",message="stdio: address and tokenSecretKeyRef must be set together, or neither; a bridge serves only who knows its token"
 // +kubebuilder:validation:XValidation:rule="!has(self.address) || !(has(self.command) || has(self.args) || has(self.env) || has(self.resources) || has(self.runtimeClassName) || has(self.imagePullSecrets))",message="stdio.address: nothing else may be set beside it; the bridge has its own command and environment"
 type StdioTransport struct {
 	// image of the container that holds the server.
@@ -159,6 +160,11 @@ type StdioTransport struct {
 	// +kubebuilder:validation:MaxLength=261
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9.:\[\]-]+:[0-9]{1,5}$`
 	Address string `json:"address,omitempty"`
+
+	// tokenSecretKeyRef names the token that the bridge at address was started with: at least 32 random bytes, which both
+	// sides prove to know and neither sends.
+	// +optional
+	TokenSecretKeyRef *SecretKeyReference `json:"tokenSecretKeyRef,omitempty"`
 
 	// command that starts the server; the image's own when absent. At most 16 words.
 	// +optional

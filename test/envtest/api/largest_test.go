@@ -84,7 +84,7 @@ var choices = map[string][]edit{
 		{"spec.transport.type": "SSE", "spec.transport.streamableHTTP": gone, "spec.transport.stdio": gone},
 		{
 			"spec.transport.type": "Stdio", "spec.transport.sse": gone, "spec.transport.streamableHTTP": gone,
-			"spec.transport.stdio.address": gone, "spec.oauth": gone,
+			"spec.transport.stdio.address": gone, "spec.transport.stdio.tokenSecretKeyRef": gone, "spec.oauth": gone,
 		},
 	},
 	"McpSession": {{"spec.sampling.mode": "Model", "spec.roots.mode": "Fixed", "spec.exposure": "Trusted"}},
@@ -112,6 +112,7 @@ func (f *filler) special(path string, i int) any {
 		return strings.Repeat("a", 60) + id
 	case "McpServer.spec.transport.streamableHTTP.headers[].secretKeyRef", "McpServer.spec.transport.sse.headers[].secretKeyRef",
 		"McpServer.spec.transport.stdio.env[].secretKeyRef", "McpServer.spec.transport.stdio.address",
+		"McpServer.spec.transport.stdio.tokenSecretKeyRef",
 		"McpSession.spec.servers[].headers[].value", "McpSession.spec.overrides.servers[].headers[].value":
 		return gone
 	case "McpSession.spec.roots.items[].uri":

@@ -170,19 +170,28 @@ func transportCases() []ruleCase {
 
 func stdioCases() []ruleCase {
 	stdio := func(value m) edit { return transport("Stdio", "stdio", value) }
-	beside := func(field string, value any) edit { return stdio(m{"address": "127.0.0.1:7000", field: value}) }
 	secret := m{"name": "s", "key": "k"}
+	beside := func(field string, value any) edit {
+		return stdio(m{"address": "127.0.0.1:7000", "tokenSecretKeyRef": secret, field: value})
+	}
 	env := func(value m) edit { return stdio(m{"image": "server", "env": l{value}}) }
 	return []ruleCase{
 		{
 			kind: "McpServer", path: "spec.transport.stdio", message: "stdio: exactly one of image and address must be set",
-			accepted: created(stdio(m{"image": "server"}), stdio(m{"address": "[::1]:7000"})),
-			rejected: created(stdio(m{"image": "server", "address": "127.0.0.1:7000"}), stdio(m{"command": l{"server"}})),
+			accepted: created(stdio(m{"image": "server"}), stdio(m{"address": "[::1]:7000", "tokenSecretKeyRef": secret})),
+			rejected: created(stdio(m{"image": "server", "address": "127.0.0.1:7000", "tokenSecretKeyRef": secret}),
+				stdio(m{"command": l{"server"}})),
+		},
+		{
+			kind: "McpServer", path: "spec.transport.stdio",
+			message: "stdio: address and tokenSecretKeyRef must be set together, or neither; a bridge serves only who knows its token",
+			accepted: created(stdio(m{"address": "127.0.0.1:7000", "tokenSecretKeyRef": secret})),
+			rejected: created(stdio(m{"address": "127.0.0.1:7000"}), stdio(m{"image": "server", "tokenSecretKeyRef": secret})),
 		},
 		{
 			kind: "McpServer", path: "spec.transport.stdio",
 			message: "stdio.address: nothing else may be set beside it; the bridge has its own command and environment",
-			accepted: created(stdio(m{"address": "127.0.0.1:7000"}), stdio(m{
+			accepted: created(stdio(m{"address": "127.0.0.1:7000", "tokenSecretKeyRef": secret}), stdio(m{
 				"image": "server", "command": l{"server"}, "args": l{"", "-v"}, "env": l{m{"name": "A", "value": "b"}},
 				"resources": m{"cpu": "500m"}, "runtimeClassName": "gvisor", "imagePullSecrets": l{m{"name": "s"}},
 			})),

@@ -1153,6 +1153,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: runtimeClassName
       type:
         scalar: string
+    - name: tokenSecretKeyRef
+      type:
+        namedType: com.github.mooring-dev.mooring.api.v1alpha1.SecretKeyReference
 - name: com.github.mooring-dev.mooring.api.v1alpha1.Subscription
   map:
     fields:
@@ -1173,6 +1176,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: state
       type:
         namedType: com.github.mooring-dev.mooring.api.v1alpha1.SubscriptionState
+    - name: updatedTime
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
     - name: uri
       type:
         scalar: string

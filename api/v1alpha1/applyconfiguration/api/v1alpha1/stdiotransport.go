@@ -14,6 +14,9 @@ type StdioTransportApplyConfiguration struct {
 	Image *string `json:"image,omitempty"`
 	// address of a bridge, host:port, that runs the server outside the cluster. It needs a flag of the operator.
 	Address *string `json:"address,omitempty"`
+	// tokenSecretKeyRef names the token that the bridge at address was started with: at least 32 random bytes, which both
+	// sides prove to know and neither sends.
+	TokenSecretKeyRef *SecretKeyReferenceApplyConfiguration `json:"tokenSecretKeyRef,omitempty"`
 	// command that starts the server; the image's own when absent. At most 16 words.
 	Command []string `json:"command,omitempty"`
 	// args of the command; at most 64.
@@ -47,6 +50,14 @@ func (b *StdioTransportApplyConfiguration) WithImage(value string) *StdioTranspo
 // If called multiple times, the Address field is set to the value of the last call.
 func (b *StdioTransportApplyConfiguration) WithAddress(value string) *StdioTransportApplyConfiguration {
 	b.Address = &value
+	return b
+}
+
+// WithTokenSecretKeyRef sets the TokenSecretKeyRef field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the TokenSecretKeyRef field is set to the value of the last call.
+func (b *StdioTransportApplyConfiguration) WithTokenSecretKeyRef(value *SecretKeyReferenceApplyConfiguration) *StdioTransportApplyConfiguration {
+	b.TokenSecretKeyRef = value
 	return b
 }
 

@@ -7,6 +7,7 @@ package v1alpha1
 
 import (
 	apiv1alpha1 "github.com/mooring-dev/mooring/api/v1alpha1"
+	v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // SubscriptionStatusApplyConfiguration represents a declarative configuration of the SubscriptionStatus type for use
@@ -20,6 +21,8 @@ type SubscriptionStatusApplyConfiguration struct {
 	URI *string `json:"uri,omitempty"`
 	// state is Desired until the server confirms, then Active.
 	State *apiv1alpha1.SubscriptionState `json:"state,omitempty"`
+	// updatedTime is when an update of the resource was heard last, to ten seconds; absent if none was.
+	UpdatedTime *v1.Time `json:"updatedTime,omitempty"`
 }
 
 // SubscriptionStatusApplyConfiguration constructs a declarative configuration of the SubscriptionStatus type for use with
@@ -49,5 +52,13 @@ func (b *SubscriptionStatusApplyConfiguration) WithURI(value string) *Subscripti
 // If called multiple times, the State field is set to the value of the last call.
 func (b *SubscriptionStatusApplyConfiguration) WithState(value apiv1alpha1.SubscriptionState) *SubscriptionStatusApplyConfiguration {
 	b.State = &value
+	return b
+}
+
+// WithUpdatedTime sets the UpdatedTime field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the UpdatedTime field is set to the value of the last call.
+func (b *SubscriptionStatusApplyConfiguration) WithUpdatedTime(value v1.Time) *SubscriptionStatusApplyConfiguration {
+	b.UpdatedTime = &value
 	return b
 }
