@@ -35,17 +35,21 @@ func RedactWithin(s string, maxBytes int) string {
 	return Multiline(redact(Normal(beginning(s, maxBytes), maxBytes)), maxBytes)
 }
 
-// beginning cuts a long text at a space near the bound, so that no token is cut in two: a part may not be recognised.
+// edge is longer than what any pattern needs to see of a token to recognise it.
+const edge = 128
+
+// beginning cuts a long text at a space near the bound, or well before it: the first bytes of a token that is cut in two
+// may not be recognised.
 func beginning(s string, maxBytes int) string {
 	if len(s) <= maxBytes {
 		return s
 	}
 	s = s[:max(maxBytes, 0)]
-	s = s[:len(s)-partial(s)]
-	if i := strings.LastIndexFunc(s, unicode.IsSpace); i >= 0 {
-		return s[:i]
+	safe := max(0, len(s)-edge)
+	if i := strings.LastIndexFunc(s[safe:], unicode.IsSpace); i >= 0 {
+		return s[:safe+i]
 	}
-	return "" // one token of that length is no text
+	return s[:safe-partial(s[:safe])]
 }
 
 // partial returns how many bytes at the end of s are the beginning of a code point.
