@@ -47,10 +47,20 @@ func tokenFile(t *testing.T) string {
 	return path
 }
 
+func self(t *testing.T) string {
+	t.Helper()
+	path, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
 // start runs the program and returns it with the address that it prints.
 func start(t *testing.T, args ...string) (cmd *exec.Cmd, addr string) {
 	t.Helper()
-	cmd = exec.CommandContext(context.WithoutCancel(t.Context()), os.Args[0], append([]string{"--token-file", tokenFile(t)}, args...)...)
+	args = append([]string{"--token-file", tokenFile(t)}, args...)
+	cmd = exec.CommandContext(context.WithoutCancel(t.Context()), self(t), args...)
 	cmd.Env = append(os.Environ(), program+"=1", "SECRET=leak-me", "GIVEN=yes")
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -274,7 +284,7 @@ func TestUsage(t *testing.T) {
 }
 
 func TestBadAddress(t *testing.T) {
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "--token-file", tokenFile(t), "--listen", "nowhere", "--", "cat")
+	cmd := exec.CommandContext(t.Context(), self(t), "--token-file", tokenFile(t), "--listen", "nowhere", "--", "cat")
 	cmd.Env = append(os.Environ(), program+"=1")
 	if err := cmd.Run(); cmd.ProcessState.ExitCode() != exitFailed {
 		t.Errorf("got %v", err)

@@ -20,6 +20,9 @@ import (
 
 const patience = 30 * time.Second
 
+// noPause keeps a test binary that was built with -race from sleeping for a second when it ends.
+const noPause = "GORACE=atexit_sleep_ms=0"
+
 var testToken = Token(bytes.Repeat([]byte("t"), minToken))
 
 // command returns a Server of one of the servers.
@@ -28,7 +31,7 @@ func command(mode string, args ...string) *Server {
 	if err != nil {
 		panic(err)
 	}
-	return &Server{Token: testToken, Command: append([]string{self}, args...), Env: []string{childMode + "=" + mode}}
+	return &Server{Token: testToken, Command: append([]string{self}, args...), Env: []string{childMode + "=" + mode, noPause}}
 }
 
 // serve runs s until the test ends and returns its address.

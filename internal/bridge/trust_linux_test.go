@@ -96,7 +96,9 @@ func TestStrangers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			addr, mark := guarded(t)
 			conn := tls.Client(dialTCP(t, addr), &tls.Config{
-				InsecureSkipVerify: true, MaxVersion: c.version, Certificates: c.certificates,
+				InsecureSkipVerify: true, //nolint:gosec // a stranger does not care
+				MaxVersion:         c.version,
+				Certificates:       c.certificates,
 			})
 			if err := conn.HandshakeContext(t.Context()); err == nil {
 				_, _ = conn.Write([]byte("{}\n"))
