@@ -14,8 +14,8 @@ func redactBase64(s string) string {
 	var b strings.Builder
 	end := 0
 	for i := 0; i < len(s); i++ {
-		n, mixed := base64Run(s[i:])
-		if n >= minBase64 && mixed {
+		n, found := base64Run(s[i:])
+		if found {
 			b.WriteString(s[end:i])
 			b.WriteString(redacted)
 			end = i + n
@@ -29,23 +29,28 @@ func redactBase64(s string) string {
 	return b.String()
 }
 
-// base64Run returns the length of the run at the start of s, padding included, and whether it looks like base64.
-func base64Run(s string) (n int, mixed bool) {
-	var upper, lower, digit bool
-	for ; n < len(s); n++ {
-		switch c := s[n]; {
-		case 'A' <= c && c <= 'Z':
-			upper = true
-		case 'a' <= c && c <= 'z':
-			lower = true
-		case '0' <= c && c <= '9':
-			digit = true
-		case c != '+' && c != '/':
-			if rest := strings.TrimLeft(s[n:], "="); n > 0 {
-				n = len(s) - len(rest)
-			}
-			return n, upper && lower && digit
-		}
+const (
+	capitals = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	smalls   = "abcdefghijklmnopqrstuvwxyz"
+	digits   = "0123456789"
+)
+
+var inBase64 = func() (set [256]bool) {
+	for _, c := range []byte(capitals + smalls + digits + "+/") {
+		set[c] = true
 	}
-	return n, upper && lower && digit
+	return set
+}()
+
+// base64Run returns the length of the run at the start of s, padding included, and whether it looks like base64.
+func base64Run(s string) (n int, found bool) {
+	for n < len(s) && inBase64[s[n]] {
+		n++
+	}
+	if n < minBase64 {
+		return n, false
+	}
+	run := s[:n]
+	found = strings.ContainsAny(run, capitals) && strings.ContainsAny(run, smalls) && strings.ContainsAny(run, digits)
+	return len(s) - len(strings.TrimLeft(s[n:], "=")), found
 }

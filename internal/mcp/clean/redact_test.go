@@ -110,7 +110,7 @@ func TestNormal(t *testing.T) {
 
 // seeds hold one secret each, as the fuzzer should start to hide it.
 var seeds = []string{
-	"http://h/%s x", "Bearer %s", "bearer\n\tbearer %s", "sk-%s", "ghp_%s", "password=%s", `"token":"%s"`, `\"token\":\"%s\"`,
+	"http://h/%s x", "Bearer %s", "bearer\n\tBEARER %s", "sk-%s", "ghp_%s", "password=%s", `"token":"%s"`, `\"token\":\"%s\"`,
 	"Authorization: Basic %s", "Cookie: x=%s; y", "\uff42earer %s\u200b", "-----BEGIN PRIVATE KEY-----%s", "%s AKIAAAAAAAAAAAAAAAAAsk-abcdefgh",
 }
 

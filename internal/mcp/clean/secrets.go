@@ -118,17 +118,17 @@ func spellings(s string) []string {
 
 // asciiOnly writes the rest of Unicode as \u escapes.
 func asciiOnly(s string) string {
-	const digits = "0123456789abcdef"
+	const hexadecimal = "0123456789abcdef"
 	var b strings.Builder
 	for _, r := range s {
 		if r < utf8.RuneSelf {
-			b.WriteByte(byte(r))
+			b.WriteRune(r)
 			continue
 		}
 		for _, unit := range utf16.AppendRune(nil, r) {
 			b.WriteString(`\u`)
 			for shift := 12; shift >= 0; shift -= 4 {
-				b.WriteByte(digits[unit>>shift&0xf])
+				b.WriteByte(hexadecimal[unit>>shift&0xf])
 			}
 		}
 	}
