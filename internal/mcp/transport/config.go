@@ -7,12 +7,15 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/json"
 	"net"
 	"net/http"
 	"net/url"
 	"time"
 
 	"golang.org/x/net/http/httpguts"
+
+	"github.com/mooring-dev/mooring/internal/mcp/wire"
 )
 
 // Limits of the phases of a connection. They are per phase, so that a stream with traffic is never cut.
@@ -27,6 +30,13 @@ const (
 	postTimeout      = 10 * time.Second // notifications and answers that we send
 	cancelTimeout    = 2 * time.Second
 	endTimeout       = 2 * time.Second
+	exitTimeout      = 6 * time.Second // a bridge gives a process 2 s, SIGTERM and 2 s more (CON-13)
+	openTimeout      = 2 * time.Minute // a bridge's pod may have to start first
+	endpointTimeout  = 10 * time.Second
+	checkTimeout     = 10 * time.Second // CON-22
+	maxCheckTimeout  = 60 * time.Second // REC-40
+	askTimeout       = 30 * time.Minute // a person may have to be found first; the runtime has shorter limits
+	writeTimeout     = 10 * time.Second // without a byte taken
 	drainTimeout     = time.Second
 	errorBodyTimeout = 5 * time.Second
 	maxRetryAfter    = 5 * time.Minute
@@ -35,6 +45,7 @@ const (
 	maxHandshake     = 1 << 20 // it is kept as long as the connection
 	maxHeaderBytes   = 64 << 10
 	maxSessionID     = 1024
+	maxEndpoint      = 2048
 	maxIdleSockets   = 64
 	http2PingAfter   = 30 * time.Second
 	http2PingTimeout = 15 * time.Second
@@ -55,8 +66,20 @@ const (
 	EraLegacy  Era = "Legacy"
 )
 
+// Kind is what carries the messages.
+type Kind int
+
+// The kinds.
+const (
+	KindHTTP  Kind = iota // Streamable HTTP
+	KindSSE               // HTTP with SSE of 2024-11-05, which is legacy only
+	KindStdio             // lines over a connection to a bridge
+)
+
 // Config is one server. A Conn does not change it.
 type Config struct {
+	Kind Kind
+	// URL, Header, RootCAs and Dialer are for the kinds that speak HTTP.
 	URL string
 	// Header goes with every request; the protocol's own headers win over it.
 	Header http.Header
@@ -66,6 +89,25 @@ type Config struct {
 	Era                       Era
 	ClientName, ClientVersion string
 	Dialer                    Dialer
+	// Stdio opens the connection to a process, for KindStdio. One connection is one process. It must heed ctx, which
+	// bounds the opening only. A *ConfigError is returned as it is.
+	Stdio func(ctx context.Context) (net.Conn, error)
+	// ClientCapabilities are declared to the server; nil declares none. Nothing is ever declared over KindSSE (CON-15).
+	ClientCapabilities wire.Object
+	// OnRequest answers requests of a legacy server other than ping: with a result, or with an error, which is sent as it
+	// is. Nil answers that there is no such method (CON-21). At most 8 run at a time for a Conn, and what comes beside
+	// them is refused. It may be called before Dial has returned, it must heed ctx, which ends with the connection, when
+	// the server cancels the request, and after 30 minutes, and it must not end the Conn. A panic becomes an internal
+	// error. See Origin.
+	OnRequest func(ctx context.Context, m *wire.Message) (result json.RawMessage, rpc *wire.Error)
+}
+
+// capabilities returns what is declared. Whoever declares nothing is asked nothing.
+func (cfg *Config) capabilities() json.RawMessage {
+	if cfg.Kind == KindSSE {
+		return json.RawMessage("{}")
+	}
+	return cfg.ClientCapabilities.Raw()
 }
 
 // endpoint checks the URL.
@@ -122,21 +164,4 @@ func (cfg *Config) tls() (*tls.Config, error) {
 		}
 	}
 	return out, nil
-}
-
-// newHTTP returns an HTTP client of this connection's own: sharing one would share sockets between sessions and
-// certificates between servers, and closing a connection could not close its sockets.
-func newHTTP(sockets *sockets, tlsConfig *tls.Config) *http.Transport {
-	return &http.Transport{
-		Proxy:                  nil,
-		DialContext:            sockets.DialContext,
-		TLSClientConfig:        tlsConfig,
-		TLSHandshakeTimeout:    tlsTimeout,
-		ForceAttemptHTTP2:      true,
-		DisableCompression:     true, // so that bounds on bytes are bounds on what they expand to
-		MaxIdleConnsPerHost:    maxIdleSockets,
-		IdleConnTimeout:        idleSocketLife,
-		MaxResponseHeaderBytes: maxHeaderBytes,
-		HTTP2:                  &http.HTTP2Config{SendPingTimeout: http2PingAfter, PingTimeout: http2PingTimeout},
-	}
 }

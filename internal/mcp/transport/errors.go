@@ -16,6 +16,10 @@ var (
 	ErrSessionLost = errors.New("the server no longer knows the session")
 	// ErrNoStream says that the server offers no stream to listen on. It is a fact about the server, not a fault.
 	ErrNoStream = errors.New("the server offers no stream to listen on")
+	// ErrListening says that the one stream of a legacy server is being listened to already.
+	ErrListening = errors.New("the stream is being listened to already")
+	// ErrBusy says that as many requests are open as one channel carries; this one was not sent.
+	ErrBusy = errors.New("too many requests are open")
 	// ErrClosed says that the connection was closed on our side.
 	ErrClosed = errors.New("connection closed")
 )
@@ -105,7 +109,34 @@ type VersionError struct{}
 func (*VersionError) Error() string { return "no protocol version in common with the server" }
 
 // ConfigError says what in the configuration cannot work.
-type ConfigError struct{ What string }
+type ConfigError struct {
+	What string
+	// Err is what it was found out by: an *ExitError, or nil.
+	Err error
+}
+
+// Unwrap gives the cause.
+func (e *ConfigError) Unwrap() error { return e.Err }
 
 // Error implements error.
 func (e *ConfigError) Error() string { return "invalid configuration: " + e.What }
+
+// Reasons of an ExitError that mean something to this package.
+const (
+	reasonExited      = "exited"
+	reasonStartFailed = "startFailed"
+)
+
+// ExitError says how a process behind a bridge ended, as far as the bridge can be believed: the process can pretend to
+// be it, about itself.
+type ExitError struct {
+	// Code is the exit code, or -1 when a signal ended the process or it was never started.
+	Code int
+	// Signal and Reason are at most 64 bytes, cleaned. Reason is exited, lineTooLong, startFailed or stalled.
+	Signal, Reason string
+	// Stderr is the end of what the process wrote to its standard error: foreign text, cleaned, at most 4096 bytes.
+	Stderr string
+}
+
+// Error implements error. None of the process's text is in it.
+func (e *ExitError) Error() string { return fmt.Sprintf("the process ended with code %d", e.Code) }

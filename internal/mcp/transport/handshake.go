@@ -16,20 +16,40 @@ import (
 // Dial connects to the server of cfg. When the era is left open and known is EraLegacy, the probe for the modern era is
 // left out: some legacy servers spend a session on it.
 func Dial(ctx context.Context, cfg Config, known Era) (*Conn, error) {
+	c, err := dialOnce(ctx, cfg, known)
+	if err != nil && cfg.Kind == KindStdio && cfg.Era == EraUnknown && known != EraLegacy && diedOfProbe(err) {
+		return dialOnce(ctx, cfg, EraLegacy)
+	}
+	return c, err
+}
+
+// diedOfProbe reports whether a process ended before it had answered anything. Some legacy servers do that when the first
+// message is not initialize; one more process shows whether this is one of them.
+func diedOfProbe(err error) bool {
+	var exit *ExitError
+	return errors.As(err, &exit) && exit.Reason == reasonExited
+}
+
+func dialOnce(ctx context.Context, cfg Config, known Era) (*Conn, error) {
 	c, err := newConn(cfg)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.handshake(ctx, known); err != nil {
+	if err = c.carrier.open(ctx); err == nil {
+		err = c.handshake(ctx, known)
+	}
+	if err != nil {
 		c.Abort()
 		return nil, err
 	}
-	c.ready.Store(true)
 	return c, nil
 }
 
 func (c *Conn) handshake(ctx context.Context, known Era) error {
-	if c.cfg.Era == EraLegacy || (c.cfg.Era == EraUnknown && known == EraLegacy) {
+	switch {
+	case c.cfg.Kind == KindSSE && c.cfg.Era == EraModern:
+		return &ConfigError{What: "HTTP with SSE has no modern era"}
+	case c.cfg.Era == EraLegacy, c.cfg.Kind == KindSSE, c.cfg.Era == EraUnknown && known == EraLegacy:
 		return c.initialize(ctx)
 	}
 	modern, err := c.probe(ctx)
@@ -53,9 +73,12 @@ func (c *Conn) clientInfo() json.RawMessage {
 func (c *Conn) probe(ctx context.Context) (bool, error) {
 	c.enterModern()
 	for try := 1; ; try++ {
-		found, err := c.discover(ctx)
+		found, err := c.discoverSoon(ctx)
 		if err == nil {
 			return c.choose(found)
+		}
+		if ctx.Err() != nil {
+			return false, err
 		}
 		again, legacy, err := c.judge(err)
 		if err == nil && again && try == 1 {
@@ -77,7 +100,7 @@ func (c *Conn) enterModern() {
 	c.meta = []wire.Member{
 		{Name: wire.MetaProtocolVersion, Value: wire.Quote(c.version)},
 		{Name: wire.MetaClientInfo, Value: c.clientInfo()},
-		{Name: wire.MetaClientCapabilities, Value: json.RawMessage("{}")},
+		{Name: wire.MetaClientCapabilities, Value: c.cfg.capabilities()},
 	}
 }
 
@@ -92,14 +115,22 @@ type discovery struct {
 // errNoDiscovery says that a result is none that a modern server gives.
 var errNoDiscovery = errors.New("not a discover result")
 
-func (c *Conn) discover(ctx context.Context) (*discovery, error) {
+func (c *Conn) discoverSoon(ctx context.Context) (*discovery, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, discoverTimeout,
 		&TimeoutError{Phase: wire.MethodDiscover, Limit: discoverTimeout})
 	defer cancel()
+	return c.discover(ctx)
+}
+
+func (c *Conn) discover(ctx context.Context) (*discovery, error) {
 	raw, err := c.Do(ctx, &Request{Method: wire.MethodDiscover})
 	if err != nil {
 		return nil, err
 	}
+	return readDiscovery(raw)
+}
+
+func readDiscovery(raw json.RawMessage) (*discovery, error) {
 	if len(raw) > maxHandshake {
 		return nil, &ProtocolError{What: "the discover result is too large"}
 	}
@@ -145,6 +176,7 @@ func (c *Conn) choose(found *discovery) (bool, error) {
 	if slices.Contains(found.versions, wire.Version20260728) {
 		found.info.Era, found.info.ProtocolVersion = EraModern, c.version
 		c.info = found.info
+		c.ready.Store(true)
 		return true, nil
 	}
 	c.leaveModern()
@@ -167,10 +199,25 @@ func (c *Conn) judge(cause error) (again, legacy bool, err error) {
 	if errors.As(cause, &rpc) && rpc.Code == wire.CodeUnsupportedVersion {
 		return judgeVersions(rpc)
 	}
-	if passing(cause, rpc) {
-		return false, false, cause
+	if c.cfg.Kind == KindStdio {
+		legacy = provesLegacy(cause, rpc)
+	} else {
+		legacy = !passing(cause, rpc)
 	}
-	return false, true, nil
+	if legacy {
+		return false, true, nil
+	}
+	return false, false, cause
+}
+
+// provesLegacy reports whether a process proved to be legacy: any error that a modern server would not give does that,
+// and so does silence, for there is nothing between it and us (protocol D2).
+func provesLegacy(cause error, rpc *wire.Error) bool {
+	if rpc != nil {
+		return rpc.Code != wire.CodeHeaderMismatch && rpc.Code != wire.CodeMissingCapability
+	}
+	var timeout *TimeoutError
+	return errors.As(cause, &timeout) && timeout.Phase == wire.MethodDiscover
 }
 
 func judgeVersions(rpc *wire.Error) (again, legacy bool, err error) {
@@ -210,12 +257,13 @@ var passingStatus = []int{
 // initialize opens a legacy session.
 func (c *Conn) initialize(ctx context.Context) error {
 	c.info.Era = EraLegacy
+	c.legacy.Store(true)
 	ctx, cancel := context.WithTimeoutCause(ctx, requestTimeout,
 		&TimeoutError{Phase: wire.MethodInitialize, Limit: requestTimeout})
 	defer cancel()
-	raw, header, err := c.do(ctx, &Request{Method: wire.MethodInitialize, Params: wire.Object{
+	raw, err := c.Do(ctx, &Request{Method: wire.MethodInitialize, Params: wire.Object{
 		{Name: "protocolVersion", Value: wire.Quote(wire.LegacyVersions()[0])},
-		{Name: "capabilities", Value: json.RawMessage("{}")},
+		{Name: "capabilities", Value: c.cfg.capabilities()},
 		{Name: "clientInfo", Value: c.clientInfo()},
 	}})
 	if err != nil {
@@ -235,10 +283,8 @@ func (c *Conn) initialize(ctx context.Context) error {
 	c.info = describe(result)
 	c.info.Era, c.info.ProtocolVersion = EraLegacy, version
 	c.version = version
-	if c.sessionID, err = sessionID(header); err != nil {
-		return err
-	}
-	return c.notify(ctx, &wire.Message{Method: wire.MethodInitialized})
+	c.ready.Store(true) // what comes next may make the server ask
+	return c.carrier.post(ctx, &wire.Message{Method: wire.MethodInitialized})
 }
 
 func initializeFailure(err error) error {
@@ -247,18 +293,4 @@ func initializeFailure(err error) error {
 		return &VersionError{}
 	}
 	return err
-}
-
-// sessionID reads the id that the server gave the session. It may hold visible ASCII only.
-func sessionID(header http.Header) (string, error) {
-	id := header.Get(wire.HeaderSessionID)
-	if len(id) > maxSessionID {
-		return "", &ProtocolError{What: "the session id is too long"}
-	}
-	for i := range len(id) {
-		if id[i] < 0x21 || id[i] > 0x7e {
-			return "", &ProtocolError{What: "the session id holds invalid characters"}
-		}
-	}
-	return id, nil
 }

@@ -201,7 +201,7 @@ func TestListenLeavesAnEndlessError(t *testing.T) {
 	c := mustDial(t, Config{URL: s.URL})
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- c.Listen(ctx, Listener{Message: func(*wire.Message) {}}) }()
+	go func() { ended <- c.Listen(ctx, Filter{Tools: true}, Listener{Message: func(*wire.Message) {}}) }()
 	for end := time.Now().Add(3 * errorBodyTimeout); s.times(http.MethodGet) < 2; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("one GET and no other")
@@ -224,7 +224,7 @@ func TestListenBoundsEvents(t *testing.T) {
 	c := mustDial(t, Config{URL: s.URL})
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- c.Listen(ctx, Listener{Message: func(*wire.Message) {}}) }()
+	go func() { ended <- c.Listen(ctx, Filter{Tools: true}, Listener{Message: func(*wire.Message) {}}) }()
 	for end := time.Now().Add(20 * time.Second); s.times(http.MethodGet) < 2; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("an event beyond the bound did not end the stream")

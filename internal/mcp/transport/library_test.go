@@ -82,8 +82,8 @@ func hearChange(t *testing.T, c *Conn, side *server.MCPServer) {
 	opened, heard, done := make(chan bool, 1), make(chan string, 8), make(chan error, 1)
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
-		done <- c.Listen(ctx, Listener{
-			Opened:  func(gap bool) { opened <- gap },
+		done <- c.Listen(ctx, Filter{Tools: true}, Listener{
+			Opened:  func(gap bool, _ Filter) { opened <- gap },
 			Message: func(m *wire.Message) { heard <- m.Method },
 		})
 	}()

@@ -5,13 +5,11 @@ package transport
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"math/rand/v2"
 	"net/http"
 	"time"
 
-	"github.com/mooring-dev/mooring/internal/mcp/sse"
 	"github.com/mooring-dev/mooring/internal/mcp/wire"
 )
 
@@ -27,25 +25,38 @@ const (
 
 // Listener is told what comes on the stream that a server speaks on unasked.
 type Listener struct {
-	// Opened says that the stream is open, and whether messages may have been missed since it was open last.
-	Opened func(gap bool)
+	// Opened says that the stream is open and what the server agreed to send on it, and whether messages may have been
+	// missed. It may be called again at any time, also because messages came faster than Message took them.
+	Opened func(gap bool, granted Filter)
 	// Refused says that the server answered, and with no stream: the session may be gone.
 	Refused func()
 	// Message receives notifications, in order.
 	Message func(*wire.Message)
 }
 
-// Listen keeps the server's stream open until ctx ends, opening it again with growing, jittered delays. It returns early
-// with ErrNoStream when the server has none, and with an error when the connection is lost: ErrSessionLost, or the last
-// of several failures to reach the server.
-func (c *Conn) Listen(ctx context.Context, to Listener) error {
+// Listen keeps the server's stream open until ctx ends, opening it again with growing, jittered delays.
+//
+// Of a modern server it asks for what filter names; any number of Listens may run. A legacy server has one stream for
+// everything: filter is ignored, and a second Listen returns ErrListening. Where all messages share one channel, those
+// that belong to no request and no subscription go to whoever listens; up to 256 are kept until somebody does.
+//
+// Listen returns early with ErrNoStream when the server has no stream or grants nothing, and with an error when the
+// connection is lost: ErrSessionLost, the last of several failures to reach the server, or why the channel ended.
+func (c *Conn) Listen(ctx context.Context, filter Filter, to Listener) error {
+	if c.info.Era == EraModern && filter.empty() {
+		return ErrNoStream
+	}
+	defer c.listens.Add(-1)
+	if c.listens.Add(1) > 1 && c.info.Era == EraLegacy {
+		return ErrListening
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(c.active, func() { cancel(context.Cause(c.active)) })()
-	l := &listening{c: c, to: to, resumption: resumption{c: c}}
+	l := &listening{c: c, to: to, want: filter}
 	for {
 		started := time.Now()
-		err := l.once(ctx)
+		err := c.carrier.listen(ctx, l)
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
@@ -62,13 +73,15 @@ func (c *Conn) Listen(ctx context.Context, to Listener) error {
 		if err := sleep(ctx, l.delay()); err != nil {
 			return err
 		}
+		l.open, l.heard = false, false
 	}
 }
 
 // listening is the state of a stream between its connections.
 type listening struct {
-	c  *Conn
-	to Listener
+	c    *Conn
+	to   Listener
+	want Filter
 	resumption
 	opened      bool // ever
 	open        bool // in the current try
@@ -101,6 +114,7 @@ func (l *listening) report(err error) {
 	}
 }
 
+// delay grows faster than CON-16 asks, to the same cap, and is spread. The server's word wins over it.
 func (l *listening) delay() time.Duration {
 	if l.retry > 0 && l.open {
 		return max(l.retry, minListenRetry)
@@ -110,169 +124,15 @@ func (l *listening) delay() time.Duration {
 	return min(jittered, maxRetry)
 }
 
-// once opens the stream and reads it to its end.
-func (l *listening) once(ctx context.Context) error {
-	l.open, l.heard = false, false
-	if l.c.info.Era == EraModern {
-		return l.modern(ctx)
-	}
-	return l.legacy(ctx)
-}
-
-func (l *listening) announce(gap bool) {
+func (l *listening) announce(gap bool, granted Filter) {
 	l.open = true
 	if l.to.Opened != nil {
-		l.to.Opened(gap && l.opened)
+		l.to.Opened(gap && l.opened, granted)
 	}
 	l.opened = true
 }
 
-func (l *listening) legacy(ctx context.Context) error {
-	resumed := l.lastID != ""
-	res, err := l.c.stream(ctx, l.lastID)
-	if err != nil {
-		return l.legacyRefused(err)
-	}
-	defer res.close()
-	l.announce(!resumed)
-	reader := sse.NewReader(res.Body, maxListenEvent)
-	defer l.observe(reader)
-	return l.read(ctx, reader, func(*wire.Message) verdict { return deliver })
-}
-
-// legacyRefused sorts the answers to a GET: that there is no stream is a fact, everything else passes.
-func (l *listening) legacyRefused(err error) error {
-	var status *StatusError
-	if !errors.As(err, &status) {
-		return err
-	}
-	switch {
-	case errors.Is(err, ErrSessionLost):
-		return err
-	case status.Status == http.StatusMethodNotAllowed, status.Status == http.StatusNotFound,
-		status.Status == http.StatusNotImplemented:
-		return ErrNoStream
-	case l.lastID != "" && status.Status < 500:
-		l.lastID = "" // the event may be forgotten: begin anew
-	}
-	return err
-}
-
-// verdict is what becomes of a message.
-type verdict int
-
-const (
-	deliver verdict = iota
-	drop
-	stop
-)
-
-// read hands messages on until the stream ends, or until judge says that it has ended.
-func (l *listening) read(ctx context.Context, reader *sse.Reader, judge func(*wire.Message) verdict) error {
-	stream := &messages{events: reader}
-	for {
-		m, err := stream.next()
-		if err != nil {
-			return err
-		}
-		verdict := judge(m)
-		if verdict == stop {
-			return nil
-		}
-		l.heard = true
-		l.handle(ctx, m, verdict)
-	}
-}
-
-func (l *listening) handle(ctx context.Context, m *wire.Message, verdict verdict) {
-	switch {
-	case m.IsRequest():
-		l.c.answerRequest(ctx, m)
-	case m.IsNotification() && verdict == deliver:
-		l.to.Message(m)
-	}
-}
-
-// modern asks for a subscription (2026-07-28 patterns, "Subscriptions").
-func (l *listening) modern(ctx context.Context) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	timer := time.AfterFunc(ackTimeout, func() {
-		cancel(&TimeoutError{Phase: "acknowledgement of " + wire.MethodListen, Limit: ackTimeout})
-	})
-	defer timer.Stop()
-	req := &Request{Method: wire.MethodListen, id: wire.NumberID(l.c.nextID.Add(1)), Params: wire.Object{
-		{Name: "notifications", Value: json.RawMessage(`{"toolsListChanged":true}`)},
-	}}
-	res, err := l.c.post(ctx, req)
-	if err != nil {
-		return causeOf(ctx, modernRefused(err))
-	}
-	defer res.close()
-	if mediaType(res.Response) != mediaStream {
-		_, err := l.c.fromJSON(res, req)
-		return modernRefused(err)
-	}
-	return causeOf(ctx, l.subscription(ctx, res, req, timer))
-}
-
-func causeOf(ctx context.Context, err error) error {
-	if cause := context.Cause(ctx); cause != nil {
-		return cause
-	}
-	return err
-}
-
-// modernRefused sorts refusals: a server that does not know the method offers no stream.
-func modernRefused(err error) error {
-	var rpc *wire.Error
-	if err == nil || (errors.As(err, &rpc) && rpc.Code == wire.CodeMethodNotFound) {
-		return ErrNoStream
-	}
-	return err
-}
-
-func (l *listening) subscription(ctx context.Context, res *response, req *Request, ack *time.Timer) error {
-	acknowledged, granted := false, true
-	err := l.read(ctx, sse.NewReader(res.Body, maxListenEvent), func(m *wire.Message) verdict {
-		switch {
-		case m.IsResponse() && m.ID == req.id, m.Method == wire.MethodCancelled:
-			return stop // the server ends the subscription in good order
-		case m.IsNotification() && !concerns(m, req.id):
-			return drop
-		case acknowledged:
-			return deliver
-		case m.Method == wire.MethodListenAcknowledged:
-			acknowledged = ack.Stop()
-			if granted = grants(m); !granted {
-				return stop
-			}
-			l.announce(true)
-		}
-		return drop
-	})
-	if !granted {
-		return ErrNoStream
-	}
-	return err
-}
-
-// concerns reports whether a notification carries the id of the subscription.
-func concerns(m *wire.Message, id wire.ID) bool {
-	params, err := wire.ParseObject(orEmpty(m.Params))
-	if err != nil {
-		return false
-	}
-	meta, err := wire.ParseObject(orEmpty(params.Get("_meta")))
-	return err == nil && string(meta.Get(wire.MetaSubscriptionID)) == id.String()
-}
-
-// grants reports whether an acknowledgement covers what was asked for.
-func grants(m *wire.Message) bool {
-	params, err := wire.ParseObject(orEmpty(m.Params))
-	if err != nil {
-		return false
-	}
-	granted, err := wire.ParseObject(orEmpty(params.Get("notifications")))
-	return err == nil && string(granted.Get("toolsListChanged")) == "true"
+// everything is what a legacy server may send.
+func (l *listening) everything() Filter {
+	return Filter{Tools: true, Resources: true, Prompts: true, URIs: l.want.URIs}
 }

@@ -26,7 +26,7 @@ const (
 
 // resumption takes a legacy stream up where it broke off (2025-11-25 transports, "Resumability and Redelivery").
 type resumption struct {
-	c         *Conn
+	h         *streamable
 	lastID    string
 	retry     time.Duration
 	fruitless int
@@ -42,7 +42,7 @@ func (r *resumption) next(ctx context.Context, ended *sse.Reader, cause error) (
 			return nil, err
 		}
 		r.fruitless++
-		res, err := r.c.stream(ctx, r.lastID)
+		res, err := r.h.stream(ctx, r.lastID)
 		if err == nil {
 			return res, nil
 		}
@@ -73,16 +73,16 @@ func (r *resumption) delay() time.Duration {
 }
 
 // stream opens the stream that legacy servers speak on unasked, or resumes one at an event.
-func (c *Conn) stream(ctx context.Context, lastEventID string) (*response, error) {
+func (h *streamable) stream(ctx context.Context, lastEventID string) (*response, error) {
 	out := &outgoing{method: http.MethodGet, limit: headerTimeout}
 	if lastEventID != "" {
 		out.header = http.Header{wire.HeaderLastEventID: {lastEventID}}
 	}
-	res, err := c.send(ctx, out)
+	res, err := h.send(ctx, out)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.triage(res, wire.ID{}); err != nil {
+	if err := h.triage(res, wire.ID{}); err != nil {
 		res.close()
 		return nil, err
 	}
