@@ -12,15 +12,14 @@ import (
 	"time"
 
 	"github.com/mooring-dev/mooring/internal/mcp/catalog"
+	"github.com/mooring-dev/mooring/internal/mcp/content"
 	"github.com/mooring-dev/mooring/internal/mcp/naming"
 	"github.com/mooring-dev/mooring/internal/mcp/transport"
 	"github.com/mooring-dev/mooring/internal/mcp/wire"
 )
 
-const (
-	defaultTotal = 5 * time.Minute // CALL-01
-	defaultIdle  = time.Minute
-)
+// requestLimit bounds every request that has no limit of its own (CON-18).
+const requestLimit = time.Minute
 
 var (
 	errTotal = errors.New("the call's total time is up")
@@ -67,13 +66,21 @@ func (s *session) admit(req *CallRequest) (*live, *catalog.ProjectedTool, error)
 	if c == nil || c.live == nil {
 		return nil, nil, &CallError{Reason: CallNotConnected}
 	}
-	if s.calls >= s.rt.opts.MaxCallsPerSession || c.live.calls >= s.rt.opts.MaxCallsPerConnection {
-		return nil, nil, &CallError{Reason: CallTooMany}
+	if err := s.occupy(c.live); err != nil {
+		return nil, nil, err
+	}
+	return c.live, tool, nil
+}
+
+// occupy takes a place in flight, which dismiss gives back. It is called with mu held.
+func (s *session) occupy(l *live) *CallError {
+	if s.calls >= s.rt.opts.MaxCallsPerSession || l.calls >= s.rt.opts.MaxCallsPerConnection {
+		return &CallError{Reason: CallTooMany}
 	}
 	s.calls++
-	c.live.calls++
+	l.calls++
 	s.inflight.Add(1)
-	return c.live, tool, nil
+	return nil
 }
 
 func (s *session) dismiss(l *live) {
@@ -124,15 +131,15 @@ type call struct {
 }
 
 func (c *call) run(ctx context.Context) (json.RawMessage, error) {
-	total, idle := c.l.c.server.Calls.orDefault()
+	limits := c.l.c.current().Calls
 	ctx, c.cancel = context.WithCancelCause(ctx)
 	defer c.cancel(nil)
-	timed, stop := context.WithTimeoutCause(ctx, total, errTotal)
+	timed, stop := context.WithTimeoutCause(ctx, limits.Total, errTotal)
 	defer stop()
 	session := c.l.c.session
 	defer context.AfterFunc(session.calling, func() { c.cancel(context.Cause(session.calling)) })()
-	c.idleTime = idle
-	c.idle = time.AfterFunc(total, func() { c.cancel(errIdle) })
+	c.idleTime = limits.Idle
+	c.idle = time.AfterFunc(limits.Total, func() { c.cancel(errIdle) })
 	c.idle.Stop()
 	defer c.idle.Stop()
 
@@ -142,17 +149,6 @@ func (c *call) run(ctx context.Context) (json.RawMessage, error) {
 		return nil, c.failed(ctx, request, err)
 	}
 	return c.accept(raw)
-}
-
-func (l CallLimits) orDefault() (total, idle time.Duration) {
-	total, idle = l.Total, l.Idle
-	if total == 0 {
-		total = defaultTotal
-	}
-	if idle == 0 {
-		idle = defaultIdle
-	}
-	return total, min(idle, total)
 }
 
 // request builds the message. Everything that belongs to a hop is made here, from the body (bridge row 3).
@@ -173,7 +169,7 @@ func (c *call) request() *transport.Request {
 	if len(meta) > 0 {
 		params = append(params, wire.Member{Name: "_meta", Value: meta.Raw()})
 	}
-	request := &transport.Request{Method: wire.MethodToolsCall, Params: params, OnMessage: c.heard}
+	request := &transport.Request{Method: wire.MethodToolsCall, Params: params, OnMessage: c.heard, Token: c.token}
 	if c.l.conn.Info().Era == transport.EraModern {
 		request.Header = c.header()
 	}
@@ -193,49 +189,22 @@ func (c *call) header() http.Header {
 
 // failed says how a call ended that has no result.
 func (c *call) failed(ctx context.Context, request *transport.Request, err error) error {
-	out := &CallError{Reason: CallConnectionLost, Sent: request.Sent(), Err: err}
-	var (
-		rpc     *wire.Error
-		status  *transport.StatusError
-		timeout *transport.TimeoutError
-		broken  *transport.ProtocolError
-	)
-	switch {
-	case errors.Is(err, errTotal):
-		out.Reason = CallTimeout
-	case errors.Is(err, errIdle):
-		out.Reason = CallIdle
-	case ctx.Err() != nil && !errors.Is(err, transport.ErrClosed):
-		out.Reason = CallAborted
-	case errors.As(err, &status) && !status.Answered:
-		// A server that refuses a request has not executed it; behind a 5xx anything may have happened.
-		out.Reason, out.Answered = CallRejected, status.Status < http.StatusInternalServerError
-	case errors.As(err, &rpc):
-		out.Reason, out.Answered = CallRPCError, true
-	case errors.As(err, &timeout):
-		out.Reason = CallTimeout
-	case errors.As(err, &broken):
-		out.Reason = CallRejected
-	}
-	if gone(err) {
-		c.l.check()
-	}
-	return out
+	c.l.observe(err)
+	return ended(ctx, wire.MethodToolsCall, err, request.Sent())
 }
 
-// accept takes a result as it is, unless it is a question or a task that this client did not ask for.
+// accept takes a result as it is, unless it is a question or a task that this client did not ask for. What it links to
+// may be read from now on (bridge row 8).
 func (c *call) accept(raw json.RawMessage) (json.RawMessage, error) {
-	result, err := wire.ParseObject(raw)
-	if err != nil {
+	c.l.observe(nil)
+	if _, err := wire.ParseObject(raw); err != nil {
 		return nil, &CallError{Reason: CallRejected, Sent: true, Err: err}
 	}
-	if c.l.conn.Info().Era != transport.EraModern {
-		return raw, nil
+	if err := complete(c.l, wire.MethodToolsCall, raw); err != nil {
+		return nil, err
 	}
-	switch kind, _ := result.String(wire.ResultTypeField); kind {
-	case "", wire.ResultTypeComplete:
-		return raw, nil
-	default:
-		return nil, &CallError{Reason: CallUnsupported, Sent: true, Answered: true}
+	for _, uri := range content.Links(raw) {
+		c.l.links.Add(uri)
 	}
+	return raw, nil
 }

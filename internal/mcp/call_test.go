@@ -21,7 +21,7 @@ func connected(t *testing.T, f *fake, limits CallLimits) *Runtime {
 	t.Helper()
 	r := newRuntime(t, func(o *Options) { o.MaxCallsPerSession = 2 })
 	server := to(f, "one")
-	server.Calls = limits
+	server.Policy.Calls = limits
 	r.Ensure("a", desired(server))
 	synced(t, r, "a")
 	return r

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// attemptTimeout bounds one attempt, handshake and first list together.
+	// attemptTimeout bounds one attempt, handshake and first lists together.
 	attemptTimeout = 2 * time.Minute
 	closeTimeout   = 10 * time.Second
 )
@@ -27,9 +27,11 @@ var (
 // connection is one server of one session, over all its attempts. Its goroutine alone changes its state.
 type connection struct {
 	session *session
-	server  Server
+	server  Server          // without policy, which may change
 	ctx     context.Context //nolint:containedctx // its own lifetime, and no caller's
 	stop    context.CancelCauseFunc
+	// kick ends a rest: something changed that makes another attempt worth while.
+	kick chan struct{} // 1
 	// done is closed when the goroutine has ended and nothing is left. unconfirmed, set before, says that the server may
 	// still hold a session that we opened.
 	done        chan struct{}
@@ -41,12 +43,19 @@ type connection struct {
 
 	// Guarded by session.mu.
 	view      ServerSnapshot
+	policy    Policy           // with defaults filled in
+	level     levelChoice      // of the server's log messages
+	wanted    wanted           // subscriptions
 	published *catalog.Catalog // what view.CatalogRevision speaks of
 	live      *live            // while Connected
+	reason    Reason           // why view was changed last
+	parked    bool             // disconnected by hand
 }
 
 func newConnection(s *session, server Server, generation int64) *connection {
-	c := &connection{session: s, server: server, done: make(chan struct{})}
+	c := &connection{
+		session: s, server: server, policy: server.Policy.orDefault(), done: make(chan struct{}), kick: make(chan struct{}, 1),
+	}
 	c.ctx, c.stop = context.WithCancelCause(context.Background())
 	c.view = ServerSnapshot{
 		Name: server.Name, Fingerprint: server.Fingerprint, State: StateIdle, Generation: generation, Since: time.Now(),
@@ -54,15 +63,25 @@ func newConnection(s *session, server Server, generation int64) *connection {
 	return c
 }
 
+// current returns the policy of now.
+func (c *connection) current() Policy {
+	c.session.mu.Lock()
+	defer c.session.mu.Unlock()
+	return c.policy
+}
+
 // run attempts, serves and waits, until the connection is stopped.
 func (c *connection) run() {
 	defer c.end()
 	for c.ctx.Err() == nil {
+		var w wait
 		l, err := c.attempt()
 		if err == nil {
-			err = c.serve(l)
+			w = c.serve(l)
+		} else if c.ctx.Err() == nil {
+			w = c.failed(err)
 		}
-		if c.ctx.Err() != nil || !c.rest(err) {
+		if c.ctx.Err() != nil || !c.rest(w) {
 			return
 		}
 	}
@@ -75,7 +94,7 @@ func (c *connection) end() {
 	close(c.done)
 }
 
-// attempt dials and lists. What it returns is connected and listed; on an error nothing is left.
+// attempt dials and lists (CON-10). What it returns is ready to serve; on an error nothing is left.
 func (c *connection) attempt() (*live, error) {
 	generation := c.begin()
 	ctx, cancel := context.WithTimeoutCause(c.ctx, attemptTimeout,
@@ -83,19 +102,25 @@ func (c *connection) attempt() (*live, error) {
 	defer cancel()
 	conn, err := transport.Dial(ctx, c.dialConfig(), c.era)
 	if err != nil {
-		c.era = transport.EraUnknown
+		if proven(err) {
+			c.era = transport.EraUnknown
+		}
 		return nil, causeOr(ctx, err)
 	}
 	c.era = conn.Info().Era
 	l := newLive(c, conn, generation)
-	l.listen()
-	tools, err := l.fetch(ctx)
-	if err != nil {
+	if err := l.prepare(ctx); err != nil {
 		c.close(l)
 		return nil, causeOr(ctx, err)
 	}
-	l.first = tools
 	return l, nil
+}
+
+// proven reports whether a failed attempt says something about the server: another version may run there by now.
+// Passing faults leave the era that is known (protocol guard 7).
+func proven(err error) bool {
+	reason := classify(err).reason
+	return reason == FailureProtocol || reason == FailureUnsupportedVersion
 }
 
 // causeOr prefers the reason for which ctx ended.
@@ -104,21 +129,6 @@ func causeOr(ctx context.Context, err error) error {
 		return cause
 	}
 	return err
-}
-
-func (c *connection) dialConfig() transport.Config {
-	opts := &c.session.rt.opts
-	cfg := transport.Config{
-		URL: c.server.HTTP.URL, Header: c.server.HTTP.Header, RootCAs: c.server.HTTP.RootCAs,
-		ClientName: opts.ClientName, ClientVersion: opts.ClientVersion,
-	}
-	if opts.Egress != nil {
-		cfg.Dialer = opts.Egress
-	}
-	if c.server.HTTP.Era == EraLegacy {
-		cfg.Era = transport.EraLegacy
-	}
-	return cfg
 }
 
 // begin opens a new generation.
@@ -134,52 +144,96 @@ func (c *connection) begin() (generation int64) {
 	return generation
 }
 
-// rest reports a failure and waits for the next attempt. It returns false when the connection was stopped.
-func (c *connection) rest(err error) bool {
-	wait := c.pace.after(err, c.session.rt.opts.RestRetry)
+// failed reports a failed attempt.
+func (c *connection) failed(err error) wait {
+	w := c.pace.after(err, c.current().Recovery, c.session.rt.opts.RestRetry)
+	c.session.update(c, func(v *ServerSnapshot) { v.down(&w, newFailure(err, v.LastError)) })
+	return w
+}
+
+// lost withdraws everything that a connection offered, in one step and before anything else is done about the loss
+// (REC-20, REC-21).
+func (c *connection) lost(l *live, err error) wait {
+	c.pace.lost(time.Since(l.began))
+	w := c.pace.after(err, c.current().Recovery, c.session.rt.opts.RestRetry)
 	c.session.update(c, func(v *ServerSnapshot) {
-		if v.State != wait.state {
-			v.State, v.Since = wait.state, time.Now()
+		c.live, c.reason = nil, ReasonDisconnection
+		failure := newFailure(err, v.LastError)
+		*v = ServerSnapshot{
+			Name: v.Name, Fingerprint: v.Fingerprint, Generation: v.Generation, CatalogRevision: v.CatalogRevision,
+			State: StateConnected, Since: v.Since, Trigger: trigger(err), Subscriptions: c.wanted.list(nil),
 		}
-		v.Attempt, v.Limit, v.NextAttempt = wait.attempt, wait.limit, time.Time{}
-		if wait.attempt > 0 {
-			v.NextAttempt = time.Now().Add(wait.delay)
-		}
-		v.LastError = newFailure(err, v.LastError)
+		v.down(&w, failure)
 	})
-	timer := time.NewTimer(wait.delay)
-	defer timer.Stop()
+	return w
+}
+
+// down moves a view to what follows a failure.
+func (s *ServerSnapshot) down(w *wait, failure *Failure) {
+	if s.State != w.state {
+		s.State, s.Since = w.state, time.Now()
+	}
+	s.Attempt, s.Limit, s.NextAttempt = w.attempt, w.limit, time.Time{}
+	if w.delay > 0 && !s.State.Settled() {
+		s.NextAttempt = time.Now().Add(w.delay)
+	}
+	s.LastError = failure
+}
+
+// rest waits for the next attempt. It returns false when the connection was stopped.
+func (c *connection) rest(w wait) bool {
+	var due <-chan time.Time
+	if w.delay > 0 {
+		timer := time.NewTimer(w.delay)
+		defer timer.Stop()
+		due = timer.C
+	}
 	select {
 	case <-c.ctx.Done():
 		return false
-	case <-timer.C:
-		return true
+	case <-c.kick:
+		c.pace = pace{recovering: c.pace.recovering}
+		c.session.update(c, func(v *ServerSnapshot) {
+			if v.State.Settled() {
+				v.State, v.Since, v.Attempt, v.Limit = StateConnecting, time.Now(), 1, 0
+			}
+		})
+	case <-due:
+	}
+	return true
+}
+
+// wake ends a rest.
+func (c *connection) wake() {
+	select {
+	case c.kick <- struct{}{}:
+	default:
 	}
 }
 
-// connected publishes the first catalog.
+// connected publishes what an attempt brought.
 func (c *connection) connected(l *live) {
 	info := l.conn.Info()
 	c.session.update(c, func(v *ServerSnapshot) {
-		c.live = l
+		select { // a kick that came during the attempt has what it asked for
+		case <-c.kick:
+		default:
+		}
+		c.live, c.reason = l, ReasonConnection
+		v.Recovered = v.State == StateReconnecting
 		v.State, v.Since = StateConnected, time.Now()
-		v.Attempt, v.Limit, v.NextAttempt, v.LastError = 0, 0, time.Time{}, nil
+		v.Attempt, v.Limit, v.NextAttempt, v.LastError = 0, 0, time.Time{}, l.firstError
 		v.ProtocolVersion = info.ProtocolVersion
-		v.ServerInfo, v.Capabilities, v.Instructions = describe(&info)
-		v.Tools, v.Pending = l.first, l.stale.Load()
-	})
-	l.first = nil
-}
-
-// withdraw takes the server's tools out of the projection, before anything else is done about a loss (REC-21).
-func (c *connection) withdraw() {
-	c.session.update(c, func(v *ServerSnapshot) {
-		c.live = nil
-		*v = ServerSnapshot{
-			Name: v.Name, Fingerprint: v.Fingerprint, Generation: v.Generation, CatalogRevision: v.CatalogRevision,
-			State: StateReconnecting, Since: time.Now(), LastError: v.LastError,
+		v.ServerInfo, v.Capabilities = describe(&info)
+		v.Instructions = c.session.allot(c, l.instructions)
+		l.first.show(v)
+		v.Pending = l.stale.Load() != 0
+		v.Subscriptions = c.wanted.list(l.active)
+		if info.Declares("logging", "") {
+			v.LogLevel = c.shownLevel()
 		}
 	})
+	l.first = lists{}
 }
 
 // close ends a connection in good order, bounded, whatever the server does.

@@ -5,7 +5,6 @@ package mcp
 
 import (
 	"net/http"
-	"time"
 )
 
 // SessionID identifies a session: the UID of its McpSession. A re-created session of the same name is another one.
@@ -16,10 +15,27 @@ type Desired struct {
 	// Servers in the order in which they are projected; names are unique.
 	Servers []Server
 	Tools   ToolFilter
-	// RevisionFloor is the largest catalog revision that was ever published for this session. Revisions continue above
-	// it, so that they never go back over a restart (REG-08 and the preface).
+	// Subscriptions are wanted from the start, beside those that are made through the Runtime; at most 100 a server.
+	Subscriptions []Subscription
+	// RevisionFloor is the largest revision that was ever published for this session. Revisions continue above it, and
+	// above the clock in milliseconds, so that they never go back over a restart (REG-08 and the preface).
 	RevisionFloor int64
+	// Reconnect and Refresh are commands that are carried out once for each new value.
+	Reconnect, Refresh Command
 }
+
+// Subscription is a resource of a server whose updates are wanted.
+type Subscription struct{ Server, URI string }
+
+// Command asks for something to be done once. A value that is empty, or was Done already, asks for nothing.
+type Command struct {
+	// Value names the command; it is echoed in Snapshot when it was carried out.
+	Value string
+	// Done is the last value that is known to have been carried out, by this process or another.
+	Done string
+}
+
+func (c Command) open() bool { return c.Value != "" && c.Value != c.Done }
 
 // ToolFilter chooses from the projected (provider) names with globs; Deny wins (REG-30).
 type ToolFilter struct {
@@ -32,13 +48,39 @@ type ToolFilter struct {
 type Server struct {
 	// Name is the server's name within the session (<= 63 characters).
 	Name string
-	// Fingerprint changes with everything that must replace the connection: the definition's UID and generation and
-	// the resource versions of its Secrets. Equal fingerprints keep the connection.
+	// Fingerprint changes with everything that must replace the connection: the definition's UID, how it is reached and
+	// the values of its Secrets. Equal fingerprints keep the connection. Policy is not part of it.
 	Fingerprint string
 	// Unresolved says that the rest could not be found out now: a connection that there is stays as it is, and none begins.
 	Unresolved bool
-	HTTP       Endpoint
-	Calls      CallLimits
+	Transport  Transport
+	// HTTP says how the server is reached by TransportHTTP and TransportSSE, Stdio by TransportStdio.
+	HTTP   Endpoint
+	Stdio  Bridge
+	Policy Policy
+}
+
+// Transport is a way to reach a server.
+type Transport string
+
+// The transports; empty means TransportHTTP.
+const (
+	// TransportHTTP is Streamable HTTP.
+	TransportHTTP Transport = "HTTP"
+	// TransportSSE is the legacy HTTP+SSE transport of 2024-11-05.
+	TransportSSE Transport = "SSE"
+	// TransportStdio is a process behind a bridge.
+	TransportStdio Transport = "Stdio"
+)
+
+// Bridge is where a process can be had that speaks on its standard streams.
+type Bridge struct {
+	// Address is host:port.
+	Address string
+	// Token is what the bridge and its client know of each other, at least 32 bytes.
+	Token []byte
+	// Era restricts the era, as with HTTP.
+	Era Era
 }
 
 // Era restricts the protocol versions that a connection may speak.
@@ -59,12 +101,4 @@ type Endpoint struct {
 	// RootCAs holds PEM certificates that replace the system's; empty uses the system's.
 	RootCAs []byte
 	Era     Era
-}
-
-// CallLimits bounds a tools/call (CALL-01, bridge row 13).
-type CallLimits struct {
-	// Total is 1 s to 30 min; zero means 5 min.
-	Total time.Duration
-	// Idle is 1 s to Total and runs from the first progress; zero means the smaller of 60 s and Total.
-	Idle time.Duration
 }

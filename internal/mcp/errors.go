@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/mooring-dev/mooring/internal/mcp/wire"
 )
 
 // FailureReason classifies what went wrong with a connection, by status code and error type, never by text.
@@ -55,11 +57,17 @@ const (
 	CallToolNotFound    CallReason = "ToolNotFound"
 	CallNotConnected    CallReason = "ServerNotConnected"
 	CallInvalid         CallReason = "InvalidArguments"
-	CallTooMany         CallReason = "TooManyCalls"
-	CallTimeout         CallReason = "Timeout"
-	CallIdle            CallReason = "IdleTimeout"
-	CallAborted         CallReason = "Aborted"
-	CallConnectionLost  CallReason = "ConnectionLost"
+	// CallServerNotFound: the session has no such server.
+	CallServerNotFound CallReason = "ServerNotFound"
+	// CallNotInCatalog: the server offers no such resource or prompt.
+	CallNotInCatalog CallReason = "NotInCatalog"
+	// CallNotSupported: the server does not declare what the request needs.
+	CallNotSupported   CallReason = "NotSupported"
+	CallTooMany        CallReason = "TooManyCalls"
+	CallTimeout        CallReason = "Timeout"
+	CallIdle           CallReason = "IdleTimeout"
+	CallAborted        CallReason = "Aborted"
+	CallConnectionLost CallReason = "ConnectionLost"
 	// CallRejected: the server answered with something that is no result: an HTTP error or a malformed message.
 	CallRejected CallReason = "Rejected"
 	// CallRPCError: the server answered with a JSON-RPC error; the *wire.Error is wrapped.
@@ -68,8 +76,10 @@ const (
 	CallUnsupported CallReason = "Unsupported"
 )
 
-// CallError is the error of Runtime.Call. Its text holds nothing foreign.
+// CallError is the error of Runtime.Call and of every other request. Its text holds nothing foreign.
 type CallError struct {
+	// Method is the request's; empty means tools/call.
+	Method string
 	Reason CallReason
 	// Sent says that the request may have reached the server: its outcome is unknown unless Answered.
 	Sent bool
@@ -79,7 +89,9 @@ type CallError struct {
 }
 
 // Error implements error.
-func (e *CallError) Error() string { return fmt.Sprintf("tools/call: %s", e.Reason) }
+func (e *CallError) Error() string {
+	return fmt.Sprintf("%s: %s", or(e.Method, wire.MethodToolsCall), e.Reason)
+}
 
 // Unwrap gives the cause.
 func (e *CallError) Unwrap() error { return e.Err }

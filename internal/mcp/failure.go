@@ -9,6 +9,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"syscall"
@@ -89,6 +90,28 @@ func classifyAnswer(err error) cause {
 		return cause{reason: FailureProtocol, message: fmt.Sprintf("the server answered with %s", rpc)}
 	}
 	return cause{reason: FailureUnreachable, message: networkMessage(err)}
+}
+
+// trigger says what an error that ended a connection was a sign of.
+func trigger(err error) Trigger {
+	var unhealthy *unhealthyError
+	switch {
+	case errors.As(err, &unhealthy):
+		return TriggerHealthCheck
+	case errors.Is(err, transport.ErrSessionLost):
+		return TriggerSessionExpired
+	case classify(err).reason == FailureUnauthorized:
+		return TriggerUnauthorized
+	case closed(err):
+		return TriggerClosed
+	}
+	return TriggerTransportError
+}
+
+// closed reports whether the other end closed the connection, as opposed to breaking it.
+func closed(err error) bool {
+	var exit *transport.ExitError
+	return errors.As(err, &exit) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF)
 }
 
 // networkMessage names what went wrong on the way, without naming where.

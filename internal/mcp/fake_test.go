@@ -219,7 +219,7 @@ func (plain) DialContext(ctx context.Context, network, address string) (net.Conn
 // newRuntime returns a Runtime that is closed, and found empty, at the end of the test.
 func newRuntime(t testing.TB, change ...func(*Options)) *Runtime {
 	t.Helper()
-	opts := Options{Egress: plain{}}
+	opts := Options{Egress: plain{}, Now: func() time.Time { return time.UnixMilli(0) }}
 	for _, c := range change {
 		c(&opts)
 	}

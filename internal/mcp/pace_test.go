@@ -19,6 +19,8 @@ var errAbort = http.ErrAbortHandler
 
 func quiet() *log.Logger { return log.New(io.Discard, "", 0) }
 
+var defaults = Policy{}.orDefault()
+
 func TestREC02Delays(t *testing.T) {
 	golden := map[float64][]int{
 		0:   {800, 1600, 3200, 6400, 12800},
@@ -27,12 +29,12 @@ func TestREC02Delays(t *testing.T) {
 	}
 	for random, want := range golden {
 		for i, ms := range want {
-			if got := delay(i+1, random); got != time.Duration(ms)*time.Millisecond {
+			if got := defaults.Recovery.delay(i+1, random); got != time.Duration(ms)*time.Millisecond {
 				t.Errorf("delay(%d) at %v: %s, want %d ms", i+1, random, got, ms)
 			}
 		}
 	}
-	if got := delay(1000, 0.5); got != maxDelay {
+	if got := defaults.Recovery.delay(1000, 0.5); got != defaultMaxDelay {
 		t.Errorf("delay(1000): %s", got)
 	}
 }
@@ -42,22 +44,22 @@ func TestPace(t *testing.T) {
 	down := &transport.NetworkError{Dialing: true, Err: errors.New("x")}
 	var p pace
 	for i := 1; i < 100; i++ {
-		if w := p.after(down, rest); w.state != StateConnecting || w.attempt != i+1 || w.limit != 0 || w.delay > 36*time.Second {
+		if w := p.after(down, defaults.Recovery, rest); w.state != StateConnecting || w.attempt != i+1 || w.limit != 0 || w.delay > 36*time.Second {
 			t.Fatalf("first connect, failure %d: %+v", i, w)
 		}
 	}
 	for range 100 { // status takes no larger number
-		if w := p.after(down, rest); w.attempt != maxAttempt {
+		if w := p.after(down, defaults.Recovery, rest); w.attempt != maxAttempt {
 			t.Fatalf("attempt %d", w.attempt)
 		}
 	}
 	p.lost(time.Minute)
-	for i := 1; i <= recoveryAttempts; i++ {
-		if w := p.after(down, rest); w.state != StateReconnecting || w.attempt != i || w.limit != recoveryAttempts {
+	for i := 1; i <= defaultAttempts; i++ {
+		if w := p.after(down, defaults.Recovery, rest); w.state != StateReconnecting || w.attempt != i || w.limit != defaultAttempts {
 			t.Errorf("recovery %d: %+v", i, w)
 		}
 	}
-	if w := p.after(down, rest); w.state != StateFailed || w.attempt != 0 || w.delay < rest/2 {
+	if w := p.after(down, defaults.Recovery, rest); w.state != StateFailed || w.attempt != 5 || w.delay < rest/2 {
 		t.Errorf("given up: %+v", w)
 	}
 	// A connection that does not live is not dialled ever faster.
@@ -65,7 +67,7 @@ func TestPace(t *testing.T) {
 	for range 10 {
 		p.lost(time.Second)
 	}
-	if w := p.after(down, rest); w.delay < 20*time.Second {
+	if w := p.after(down, defaults.Recovery, rest); w.delay < 20*time.Second {
 		t.Errorf("flapping: %+v", w)
 	}
 }
@@ -95,7 +97,7 @@ func TestClassify(t *testing.T) {
 		}
 	}
 	var p pace
-	if w := p.after(&transport.StatusError{Status: 429, RetryAfter: time.Minute}, time.Hour); w.delay < time.Minute {
+	if w := p.after(&transport.StatusError{Status: 429, RetryAfter: time.Minute}, defaults.Recovery, time.Hour); w.delay < time.Minute {
 		t.Errorf("Retry-After was not kept: %+v", w)
 	}
 }

@@ -26,6 +26,7 @@ func (c *call) heard(m *wire.Message) {
 			c.req.Notify(m)
 		}
 	case wire.MethodMessage:
+		c.l.logged(m.Params)
 		if c.req.Notify != nil {
 			c.req.Notify(m)
 		}

@@ -98,6 +98,10 @@ func (s *session) stopAll() []*connection {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.snapshot = &Snapshot{Revision: s.snapshot.Revision, Projection: catalog.Project(nil, catalog.Filter{})}
+	for w := range s.watchers { // before anything is ended: what follows is nobody's news (DSP-02)
+		w.end()
+	}
+	clear(s.watchers)
 	conns := slices.Clone(s.order)
 	for c := range s.retired {
 		conns = append(conns, c)

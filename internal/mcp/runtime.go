@@ -21,6 +21,10 @@ type Options struct {
 	ClientName, ClientVersion string
 	// Egress dials; without it nothing can be reached.
 	Egress Dialer
+	// Stdio asks a bridge for a process; without it servers behind bridges cannot be reached.
+	Stdio func(ctx context.Context, bridge Bridge) (net.Conn, error)
+	// Now is the clock that revisions start from; time.Now.
+	Now func() time.Time
 	// OnChange is told that a session's snapshot or teardown changed. Calls are coalesced, come one at a time and never
 	// under a lock; it must not block for long.
 	OnChange func(SessionID)
@@ -42,6 +46,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.MaxCallsPerConnection == 0 {
 		o.MaxCallsPerConnection = 64
+	}
+	if o.Now == nil {
+		o.Now = time.Now
 	}
 	if o.RestRetry == 0 {
 		o.RestRetry = 5 * time.Minute

@@ -26,7 +26,7 @@ func TestEnsureConnectsAndProjects(t *testing.T) {
 	}
 	server := s.Servers[0]
 	if server.State != StateConnected || server.ProtocolVersion != "2025-11-25" || server.Generation != 1 ||
-		server.ServerInfo.Name != "fake" || server.Instructions != "hi" || server.CatalogRevision != 1 {
+		server.ServerInfo.Name != "fake" || server.Instructions.Text != "hi" || server.CatalogRevision != 1 {
 		t.Errorf("server %+v", server)
 	}
 	if got := strings.Join(server.Capabilities, " "); got != "tools tools.listChanged" {

@@ -9,6 +9,8 @@ import (
 	"sync"
 
 	"github.com/mooring-dev/mooring/internal/mcp/catalog"
+	"github.com/mooring-dev/mooring/internal/mcp/instructions"
+	"github.com/mooring-dev/mooring/internal/mcp/logs"
 )
 
 // session is one agent session: its connections, and what they add up to.
@@ -20,6 +22,7 @@ type session struct {
 	stopCalls context.CancelCauseFunc
 	// gone is closed when nothing of the session is left.
 	gone chan struct{}
+	ring *logs.Ring
 
 	mu    sync.Mutex
 	conns map[string]*connection // by server name
@@ -32,6 +35,10 @@ type session struct {
 	inputs     []catalog.ServerTools // of the projection in snapshot
 	snapshot   *Snapshot
 	changed    chan struct{} // closed when snapshot is replaced
+	watchers   map[*Watcher]struct{}
+	seq        uint64 // of the last event
+	budget     instructions.Budget
+	commands   commands
 	calls      int
 	inflight   sync.WaitGroup // counts calls; grows only under mu while ending is nil
 	ending     *Teardown
@@ -39,9 +46,14 @@ type session struct {
 
 func newSession(rt *Runtime, id SessionID, floor int64) *session {
 	s := &session{
-		id: id, rt: rt, gone: make(chan struct{}), changed: make(chan struct{}),
-		conns: map[string]*connection{}, retired: map[*connection]struct{}{},
-		snapshot: &Snapshot{Revision: floor, Projection: catalog.Project(nil, catalog.Filter{})},
+		id: id, rt: rt, gone: make(chan struct{}), changed: make(chan struct{}), ring: logs.NewRing(),
+		conns: map[string]*connection{}, retired: map[*connection]struct{}{}, watchers: map[*Watcher]struct{}{},
+	}
+	start := max(floor, rt.opts.Now().UnixMilli())
+	s.snapshot = &Snapshot{
+		Revision:   start,
+		Revisions:  Revisions{Content: start, Connections: start, Instructions: start},
+		Projection: catalog.Project(nil, catalog.Filter{}),
 	}
 	s.calling, s.stopCalls = context.WithCancelCause(context.Background())
 	return s
@@ -56,31 +68,48 @@ func (s *session) ensure(d Desired) {
 	}
 	before := s.conns
 	s.conns, s.order = make(map[string]*connection, len(d.Servers)), make([]*connection, 0, len(d.Servers))
-	for _, server := range d.Servers {
+	for i := range d.Servers {
+		server := &d.Servers[i]
 		old := before[server.Name]
 		delete(before, server.Name)
-		c := old
-		switch {
-		case server.Unresolved && old == nil:
+		c := s.keep(server, old)
+		if c == nil {
 			continue
-		case server.Unresolved:
-		case old == nil || old.server.Fingerprint != server.Fingerprint:
-			c = s.start(server, old)
 		}
+		c.want(subscriptionsOf(&d, server.Name))
 		s.conns[server.Name] = c
 		s.order = append(s.order, c)
 	}
-	for _, c := range before {
+	for name, c := range before {
 		s.generation = max(s.generation, c.view.Generation)
 		s.retire(c)
+		s.ring.Drop(name) // REG-18
 	}
 	refilter := !slices.Equal(s.filter.Deny, d.Tools.Deny) || !slices.Equal(s.filter.Allow, d.Tools.Allow) ||
 		(s.filter.Allow == nil) != (d.Tools.Allow == nil)
 	s.filter = d.Tools
-	s.publish(refilter, d.RevisionFloor)
+	s.snapshot.raise(d.RevisionFloor)
+	s.publish(refilter)
+	s.command(&d)
 }
 
-// start begins a connection. Generations of a server's name never go back.
+// keep returns the connection to a server: the one that there is, or a new one. nil says that there is none.
+func (s *session) keep(server *Server, old *connection) *connection {
+	switch {
+	case server.Unresolved || old != nil && old.server.Fingerprint == server.Fingerprint:
+		if old != nil && !server.Unresolved {
+			old.govern(server.Policy.orDefault())
+		}
+		return old
+	case old != nil && old.parked:
+		old.server = *server // it has no goroutine that reads it
+		old.view.Fingerprint = server.Fingerprint
+		return old
+	}
+	return s.start(*server, old)
+}
+
+// start begins a connection. Generations of a server's name never go back, and who subscribed stays subscribed.
 func (s *session) start(server Server, old *connection) *connection {
 	generation := s.generation
 	if old != nil {
@@ -88,12 +117,31 @@ func (s *session) start(server Server, old *connection) *connection {
 		s.retire(old)
 	}
 	c := newConnection(s, server, generation)
+	if old != nil {
+		c.wanted, c.level = old.wanted, old.level
+	}
 	go c.run()
 	return c
 }
 
+// govern takes over a policy. One that rests may have been waiting for it.
+func (c *connection) govern(policy Policy) {
+	if c.policy == policy {
+		return
+	}
+	c.policy = policy
+	c.wake()
+	if c.live != nil {
+		c.live.governed()
+	}
+}
+
 // retire stops a connection that is not wanted any more. It ends in its own time, which is bounded.
 func (s *session) retire(c *connection) {
+	s.budget.Release(c.server.Name)
+	if c.parked {
+		return
+	}
 	s.retired[c] = struct{}{}
 	c.stop(errRemoved)
 }
@@ -104,14 +152,21 @@ func (s *session) update(c *connection, change func(*ServerSnapshot)) {
 	defer s.mu.Unlock()
 	if s.conns[c.server.Name] == c && s.ending == nil {
 		change(&c.view)
-		s.publish(false, 0)
+		s.publish(false)
 	}
 }
 
+// allot fits a server's instructions into what the others leave (INS-05). It is called with mu held.
+func (s *session) allot(c *connection, text instructions.Text) instructions.Text {
+	s.budget.Release(c.server.Name)
+	return s.budget.Take(c.server.Name, text)
+}
+
 // publish replaces the snapshot, if it differs. It is called with mu held.
-func (s *session) publish(refilter bool, floor int64) {
+func (s *session) publish(refilter bool) {
 	next := &Snapshot{
-		Revision: max(s.snapshot.Revision, floor), Projection: s.snapshot.Projection,
+		Revision: s.snapshot.Revision, Revisions: s.snapshot.Revisions, Projection: s.snapshot.Projection,
+		Reconnected: s.commands.reconnect.done, Refreshed: s.commands.refresh.done,
 		Servers: make([]ServerSnapshot, len(s.order)),
 	}
 	inputs := make([]catalog.ServerTools, 0, len(s.order))
@@ -124,24 +179,36 @@ func (s *session) publish(refilter bool, floor int64) {
 	if refilter || !slices.Equal(inputs, s.inputs) {
 		s.inputs = inputs
 		next.Projection = catalog.Project(inputs, catalog.Filter{Allow: s.filter.Allow, Deny: s.filter.Deny})
-		if next.Projection.Digest != s.snapshot.Projection.Digest {
-			next.Revision++
-		}
-		for i, c := range s.order {
-			if c.view.Tools != c.published {
-				c.published, c.view.CatalogRevision = c.view.Tools, next.Revision
-				next.Servers[i] = c.view
-			}
+	}
+	if refilter {
+		for _, c := range s.order {
+			c.reason = ReasonPolicy
 		}
 	}
 	if next.equal(s.snapshot) {
 		return
 	}
+	s.announce(next)
+	for i, c := range s.order {
+		if c.view.Tools != c.published {
+			c.published, c.view.CatalogRevision = c.view.Tools, next.Revision
+			next.Servers[i] = c.view
+		}
+	}
+	s.replace(next)
+	s.settle()
+}
+
+// replace makes next the snapshot and wakes whoever waits for one.
+func (s *session) replace(next *Snapshot) {
 	s.snapshot = next
 	close(s.changed)
 	s.changed = make(chan struct{})
 	s.rt.notify.add(s.id)
 }
+
+// raise lifts the catalog's revision to what is known to have been published.
+func (s *Snapshot) raise(floor int64) { s.Revision = max(s.Revision, floor) }
 
 func (s *session) look() *Snapshot {
 	s.mu.Lock()
@@ -170,32 +237,4 @@ func (s *session) count(stats *Stats) {
 	for _, c := range s.order {
 		stats.Connections[c.view.State]++
 	}
-}
-
-// synced reports whether every server had its first attempt and no list is outstanding.
-func (s *Snapshot) synced() bool {
-	return !slices.ContainsFunc(s.Servers, func(c ServerSnapshot) bool {
-		first := c.State == StateIdle || (c.State == StateConnecting && c.LastError == nil)
-		return first || c.Pending
-	})
-}
-
-func (s *Snapshot) equal(other *Snapshot) bool {
-	return s.Revision == other.Revision && s.Projection == other.Projection &&
-		slices.EqualFunc(s.Servers, other.Servers, func(a, b ServerSnapshot) bool { return a.equal(&b) })
-}
-
-// equal compares what Snapshot shows. What a server says of itself is fixed by a generation.
-func (s *ServerSnapshot) equal(other *ServerSnapshot) bool {
-	return s.Name == other.Name && s.Fingerprint == other.Fingerprint && s.State == other.State &&
-		s.Generation == other.Generation && s.sameCatalog(other) && s.sameRecovery(other)
-}
-
-func (s *ServerSnapshot) sameCatalog(other *ServerSnapshot) bool {
-	return s.Tools == other.Tools && s.CatalogRevision == other.CatalogRevision && s.Pending == other.Pending
-}
-
-func (s *ServerSnapshot) sameRecovery(other *ServerSnapshot) bool {
-	return s.Attempt == other.Attempt && s.Limit == other.Limit && s.NextAttempt.Equal(other.NextAttempt) &&
-		s.LastError == other.LastError
 }

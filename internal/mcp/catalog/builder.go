@@ -45,8 +45,8 @@ const (
 	refusedCursor  = "nextCursor is not a string"
 	refusedRepeat  = "a cursor was repeated"
 	refusedPages   = "it has more than 100 pages"
-	refusedCount   = "it has more than 1000 tools"
-	refusedBytes   = "its names, descriptions and schemas are larger than 4 MiB"
+	refusedCount   = "it has more tools than are allowed (1000, or the definition's own bound)"
+	refusedBytes   = "its names, descriptions and schemas are larger than is allowed (4 MiB, or the definition's own bound)"
 	refusedRaw     = "its tools are larger than 16 MiB"
 	refusedDoubles = "two tools have the same name"
 )
@@ -57,6 +57,8 @@ type Builder struct {
 	// lets clients of other transports than HTTP do so. By default the tool is left out: whatever its own server
 	// speaks, it is offered over HTTP to agents, which must not accept it. Set it before the first page.
 	LenientHeaders bool
+	// MaxTools and MaxBytes lower the bounds of the list. Set them before the first page.
+	MaxTools, MaxBytes int
 
 	err     *ListError
 	catalog Catalog
@@ -72,6 +74,7 @@ type Builder struct {
 // NewBuilder returns a Builder for an empty list.
 func NewBuilder() *Builder {
 	return &Builder{
+		MaxTools: MaxTools, MaxBytes: MaxBytes,
 		digest:  sha256.New(),
 		cursors: map[[sha256.Size]byte]struct{}{},
 		names:   map[string]struct{}{},
@@ -202,7 +205,7 @@ func (b *Builder) tools(dec *jsontext.Decoder) error {
 
 // add takes a tool into the list, or names it among the dropped ones.
 func (b *Builder) add(raw jsontext.Value) error {
-	if b.offered++; b.offered > MaxTools {
+	if b.offered++; b.offered > b.MaxTools {
 		return &ListError{refusedCount}
 	}
 	var length [8]byte
@@ -225,7 +228,7 @@ func (b *Builder) add(raw jsontext.Value) error {
 		b.catalog.Dropped = append(b.catalog.Dropped, DroppedTool{Name: b.label(name), Reason: reason})
 		return nil
 	}
-	if b.bytes += cost; b.bytes > MaxBytes {
+	if b.bytes += cost; b.bytes > b.MaxBytes {
 		return &ListError{refusedBytes}
 	}
 	if b.catalog.Bytes += len(raw); b.catalog.Bytes > MaxRawBytes {
