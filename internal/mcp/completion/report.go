@@ -147,16 +147,12 @@ func cut(s string, maxBytes int) string {
 // stood between characters that compose.
 func sanitize(s string) string {
 	seen := strings.Map(func(r rune) rune {
-		if isControl(r) || unicode.In(r, unicode.Cf, unicode.Co) || !assigned(r) {
+		if isControl(r) || unicode.In(r, unicode.Cf, unicode.Co, unicode.Cn) {
 			return -1
 		}
 		return r
 	}, norm.NFKC.String(s))
 	return norm.NFKC.String(seen)
-}
-
-func assigned(r rune) bool {
-	return unicode.In(r, unicode.L, unicode.M, unicode.N, unicode.P, unicode.S, unicode.Z, unicode.C)
 }
 
 func isControl(r rune) bool { return r < ' ' || r == 0x7f }

@@ -29,17 +29,17 @@ type Reason string
 
 // The reasons, in the order in which they are found (CMP-01 to CMP-06).
 const (
-	TooManyRequests   Reason = "TooManyRequests"   // 4 are in flight on the connection
-	UnknownPrompt     Reason = "UnknownPrompt"     // the server lists no such prompt
-	UnknownTemplate   Reason = "UnknownTemplate"   // the server lists no such template
-	InvalidTemplate   Reason = "InvalidTemplate"   // it lists the template, which is none of RFC 6570
-	InvalidReference  Reason = "InvalidReference"  // it is of another type
-	UndeclaredName    Reason = "UndeclaredName"    // the prompt or template has no such argument
-	InvalidName       Reason = "InvalidName"       // a name is empty, too long, reserved, or has characters that are not kept
-	InvalidValue      Reason = "InvalidValue"      // a value is too long or has control characters
-	InvalidContext    Reason = "InvalidContext"    // an entry is undeclared or named twice
-	ContextTooLarge   Reason = "ContextTooLarge"   // there are too many entries, or too many bytes in them
-	MalformedArgument Reason = "MalformedArgument" // ParseRequest: it is no request
+	TooManyRequests  Reason = "TooManyRequests"  // 4 are in flight on the connection
+	UnknownPrompt    Reason = "UnknownPrompt"    // the server lists no such prompt
+	UnknownTemplate  Reason = "UnknownTemplate"  // the server lists no such template
+	InvalidTemplate  Reason = "InvalidTemplate"  // it lists the template, which is none of RFC 6570
+	InvalidReference Reason = "InvalidReference" // it is of another type
+	UndeclaredName   Reason = "UndeclaredName"   // the prompt or template has no such argument
+	InvalidName      Reason = "InvalidName"      // a name is empty, too long, reserved, or has characters that are not kept
+	InvalidValue     Reason = "InvalidValue"     // a value is too long or has control characters
+	InvalidContext   Reason = "InvalidContext"   // an entry is undeclared or named twice
+	ContextTooLarge  Reason = "ContextTooLarge"  // there are too many entries, or too many bytes in them
+	MalformedRequest Reason = "MalformedRequest" // ParseRequest: it is no request
 )
 
 // RefusedError says why a request is not sent, without foreign text.
@@ -203,7 +203,7 @@ func Params(req Request) wire.Object {
 func ParseRequest(params json.RawMessage) (Request, error) {
 	req, err := parseRequest(params)
 	if err != nil {
-		return Request{}, &RefusedError{MalformedArgument}
+		return Request{}, &RefusedError{MalformedRequest}
 	}
 	return req, nil
 }
