@@ -26,26 +26,6 @@ type Process struct {
 	done chan struct{}
 }
 
-// EverythingNode starts @modelcontextprotocol/server-everything over Streamable HTTP (2025-11-25). It needs npm ci in
-// test/e2e.
-func EverythingNode(ctx context.Context, log *os.File) (*Process, error) {
-	root, err := cluster.Root()
-	if err != nil {
-		return nil, err
-	}
-	script := filepath.Join(root, "test", "e2e", "node_modules", "@modelcontextprotocol", "server-everything", "dist", "index.js")
-	if _, err := os.Stat(script); err != nil {
-		return nil, fmt.Errorf("npm ci in test/e2e first: %w", err)
-	}
-	port, err := freePort()
-	if err != nil {
-		return nil, err
-	}
-	cmd := exec.Command("node", script, "streamableHttp") //nolint:noctx // outlives ctx
-	cmd.Env = append(os.Environ(), "PORT="+strconv.Itoa(port))
-	return start(ctx, cmd, port, "/mcp", log)
-}
-
 // EverythingGo starts the everything example of the official Go SDK over Streamable HTTP (2025-11-25), at the given port or,
 // with 0, at any. make builds it to bin/everything.
 func EverythingGo(ctx context.Context, port int, log *os.File) (*Process, error) {
