@@ -151,6 +151,9 @@ func (d *duplex) notified(m *wire.Message) {
 			p.box.miss()
 		}
 	case !p.box.putSoon(p.ctx, m):
+		d.mu.Lock()
+		d.remove(p) // or the next message would be waited for as well
+		d.mu.Unlock()
 		p.box.fail(errSlow)
 	}
 }
@@ -219,7 +222,7 @@ func (d *duplex) forget(p *pending) {
 	d.mu.Lock()
 	d.remove(p)
 	d.mu.Unlock()
-	p.box.empty()
+	p.box.close()
 }
 
 func (d *duplex) exchange(ctx context.Context, req *Request, body []byte) (json.RawMessage, error) {

@@ -32,6 +32,7 @@ type mailbox struct {
 	mu    sync.Mutex
 	queue []*wire.Message
 	lost  bool // something did not fit
+	shut  bool // nobody takes any more
 	err   error
 }
 
@@ -51,7 +52,7 @@ func signal(c chan struct{}) {
 // put keeps a notification, unless there is no room.
 func (b *mailbox) put(m *wire.Message) bool {
 	b.mu.Lock()
-	room := len(b.queue) < maxWaiting
+	room := len(b.queue) < maxWaiting && !b.shut
 	if room && b.used.Add(size(m)) > maxWaitingBytes {
 		b.used.Add(-size(m))
 		room = false
@@ -67,8 +68,10 @@ func (b *mailbox) put(m *wire.Message) bool {
 // finish keeps the answer, for which there always is room.
 func (b *mailbox) finish(m *wire.Message) {
 	b.mu.Lock()
-	b.used.Add(size(m))
-	b.queue = append(b.queue, m)
+	if !b.shut {
+		b.used.Add(size(m))
+		b.queue = append(b.queue, m)
+	}
 	b.mu.Unlock()
 	signal(b.filled)
 }
@@ -138,10 +141,11 @@ func (b *mailbox) putSoon(ctx context.Context, m *wire.Message) bool {
 	}
 }
 
-// empty gives up what is left.
-func (b *mailbox) empty() {
+// close gives up what is left and what may still come.
+func (b *mailbox) close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.shut = true
 	for _, m := range b.queue {
 		b.used.Add(-size(m))
 	}
