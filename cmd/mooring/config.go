@@ -27,6 +27,7 @@ type config struct {
 
 	concurrency        int
 	allowLoopback      bool
+	allowBridges       bool
 	allowUnboundTokens bool
 	chunkGrace         time.Duration
 	logLevel           int
@@ -61,6 +62,8 @@ func (c *config) register(f *flag.FlagSet) {
 	f.IntVar(&c.concurrency, "max-concurrent-reconciles", 8, "reconciles at a time of each kind (1 to 64)")
 	f.BoolVar(&c.allowLoopback, "allow-loopback-servers", false,
 		"let sessions connect to MCP servers on this host's loopback; for tests and demonstrations only")
+	f.BoolVar(&c.allowBridges, "allow-bridge-addresses", false,
+		"let McpServers name the address of a stdio bridge that somebody runs by hand")
 	f.BoolVar(&c.allowUnboundTokens, "allow-unbound-tokens", false,
 		"also take ServiceAccount tokens that are bound to no Pod for a session's own agent")
 	f.DurationVar(&c.chunkGrace, "catalog-chunk-grace", 10*time.Minute,

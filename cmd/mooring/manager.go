@@ -47,11 +47,14 @@ func run(ctx context.Context, c *config) error {
 		return err
 	}
 	sessionWake, taskWake := wake.New[mcp.SessionID](), wake.New[types.UID]()
-	sessions := mcp.New(mcp.Options{
-		ClientName: "mooring", ClientVersion: version,
-		Egress:   &egress.Policy{AllowLoopback: c.allowLoopback},
-		OnChange: sessionWake.Notify,
-	})
+	policy := &egress.Policy{AllowLoopback: c.allowLoopback}
+	options := mcp.Options{
+		ClientName: "mooring", ClientVersion: version, Egress: policy, OnChange: sessionWake.Notify,
+	}
+	if c.allowBridges {
+		options.Stdio = bridges{policy}.open
+	}
+	sessions := mcp.New(options)
 	owner := shard.NewLeader(mgr.Elected())
 	err = controller.SetupWithManager(mgr, controller.Options{
 		Runtime: sessions, Executor: task.NewExecutor(sessions, taskWake.Notify), Owner: owner,

@@ -6,6 +6,7 @@ package definition
 import (
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
 	"strconv"
 	"strings"
@@ -49,13 +50,38 @@ func CheckTask(task *v1alpha1.McpTask) *Problem {
 
 // checkTransport finds what the schema lets through: rules over what another parser read, and objects from before a rule.
 func checkTransport(t *v1alpha1.Transport) *Problem {
-	if t.Type != v1alpha1.TransportStreamableHTTP || t.StreamableHTTP == nil {
-		return invalid("spec.transport.streamableHTTP", "must be set, and spec.transport.type name it")
-	}
-	if what := checkURL(t.StreamableHTTP.URL); what != "" {
-		return invalid("spec.transport.streamableHTTP.url", what)
+	switch {
+	case t.Type == v1alpha1.TransportStreamableHTTP && t.StreamableHTTP != nil:
+		if what := checkURL(t.StreamableHTTP.URL); what != "" {
+			return invalid("spec.transport.streamableHTTP.url", what)
+		}
+	case t.Type == v1alpha1.TransportSSE && t.SSE != nil:
+		if what := checkURL(t.SSE.URL); what != "" {
+			return invalid("spec.transport.sse.url", what)
+		}
+	case t.Type == v1alpha1.TransportStdio && t.Stdio != nil:
+		if t.Stdio.Address == "" || t.Stdio.TokenSecretKeyRef == nil {
+			return invalid("spec.transport.stdio", "must have address and tokenSecretKeyRef")
+		}
+		if what := checkAddress(t.Stdio.Address); what != "" {
+			return invalid("spec.transport.stdio.address", what)
+		}
+	default:
+		return invalid("spec.transport", "must have the member that spec.transport.type names")
 	}
 	return nil
+}
+
+// checkAddress says what is wrong with the address of a bridge.
+func checkAddress(address string) string {
+	host, port, err := net.SplitHostPort(address)
+	switch {
+	case err != nil || host == "":
+		return "must be host:port"
+	case port == "" || !validPort(port):
+		return "must have a port of 1 to 65535"
+	}
+	return checkURL("http://" + address)
 }
 
 // checkURL says what is wrong with the URL of a server. Whether loopback may be reached is the operator's to say when it

@@ -54,15 +54,34 @@ func TestCheckServer(t *testing.T) {
 
 // TestTransportUnion does not rely on the schema's rules.
 func TestTransportUnion(t *testing.T) {
-	want := problem(v1alpha1.ReasonInvalidConfiguration,
-		"spec.transport.streamableHTTP must be set, and spec.transport.type name it")
+	want := problem(v1alpha1.ReasonInvalidConfiguration, "spec.transport must have the member that spec.transport.type names")
 	for _, transport := range []v1alpha1.Transport{
 		{},
 		{Type: v1alpha1.TransportStreamableHTTP},
+		{Type: v1alpha1.TransportSSE, StreamableHTTP: &v1alpha1.HTTPTransport{URL: "https://a.example"}},
 		{Type: "Pigeon", StreamableHTTP: &v1alpha1.HTTPTransport{URL: "https://a.example"}},
 	} {
 		if diff := cmp.Diff(want, checkServerSpec(func(s *server) { s.Transport = transport })); diff != "" {
 			t.Errorf("%v (-want +got):\n%s", transport, diff)
+		}
+	}
+}
+
+func TestBridgeAddress(t *testing.T) {
+	token := &v1alpha1.SecretKeyReference{Name: "a", Key: "b"}
+	for address, want := range map[string]string{
+		"bridge.tools.svc:7000": "", "127.0.0.1:7000": "", "[2001:db8::1]:7000": "",
+		"bridge": "spec.transport.stdio.address must be host:port", ":7000": "spec.transport.stdio.address must be host:port",
+		"bridge:0":           "spec.transport.stdio.address must have a port of 1 to 65535",
+		"169.254.169.254:80": "spec.transport.stdio.address names an address that is refused: cloud metadata",
+	} {
+		got := checkServerSpec(func(s *server) {
+			s.Transport = v1alpha1.Transport{
+				Type: v1alpha1.TransportStdio, Stdio: &v1alpha1.StdioTransport{Address: address, TokenSecretKeyRef: token},
+			}
+		})
+		if (got == nil) != (want == "") || got != nil && got.Message != want {
+			t.Errorf("%s: %+v, want %q", address, got, want)
 		}
 	}
 }

@@ -18,19 +18,16 @@ type field[T any] struct {
 }
 
 var serverFields = []field[v1alpha1.McpServerSpec]{
-	{"spec.transport.sse", func(s *v1alpha1.McpServerSpec) bool {
-		return s.Transport.SSE != nil || s.Transport.Type == v1alpha1.TransportSSE
-	}},
-	{"spec.transport.stdio", func(s *v1alpha1.McpServerSpec) bool {
-		return s.Transport.Stdio != nil || s.Transport.Type == v1alpha1.TransportStdio
-	}},
+	stdio("image", func(t *v1alpha1.StdioTransport) bool { return t.Image != "" }),
+	stdio("command", func(t *v1alpha1.StdioTransport) bool { return len(t.Command) > 0 }),
+	stdio("args", func(t *v1alpha1.StdioTransport) bool { return len(t.Args) > 0 }),
+	stdio("env", func(t *v1alpha1.StdioTransport) bool { return len(t.Env) > 0 }),
+	stdio("resources", func(t *v1alpha1.StdioTransport) bool { return t.Resources != nil }),
+	stdio("runtimeClassName", func(t *v1alpha1.StdioTransport) bool { return t.RuntimeClassName != "" }),
+	stdio("imagePullSecrets", func(t *v1alpha1.StdioTransport) bool { return len(t.ImagePullSecrets) > 0 }),
 	{"spec.oauth", func(s *v1alpha1.McpServerSpec) bool { return s.OAuth != nil }},
-	{"spec.recovery", func(s *v1alpha1.McpServerSpec) bool { return s.Recovery != nil }},
-	{"spec.healthCheck", func(s *v1alpha1.McpServerSpec) bool { return s.HealthCheck != nil }},
 	{"spec.sampling", func(s *v1alpha1.McpServerSpec) bool { return s.Sampling != nil }},
 	{"spec.tasks", func(s *v1alpha1.McpServerSpec) bool { return s.Tasks != nil }},
-	{"spec.logging", func(s *v1alpha1.McpServerSpec) bool { return s.Logging != nil }},
-	{"spec.catalog", func(s *v1alpha1.McpServerSpec) bool { return s.Catalog != nil }},
 }
 
 var sessionFields = []field[v1alpha1.McpSessionSpec]{
@@ -50,7 +47,6 @@ var sessionFields = []field[v1alpha1.McpSessionSpec]{
 		return s.Sampling != nil && other(s.Sampling.Mode, v1alpha1.SamplingOff)
 	}},
 	{"spec.sampling.model", func(s *v1alpha1.McpSessionSpec) bool { return s.Sampling != nil && s.Sampling.Model != nil }},
-	{"spec.subscriptions", func(s *v1alpha1.McpSessionSpec) bool { return len(s.Subscriptions) > 0 }},
 	interaction("surface", func(i *v1alpha1.SessionInteraction) bool { return other(i.Surface, v1alpha1.SurfaceNone) }),
 	interaction("timeoutSeconds", func(i *v1alpha1.SessionInteraction) bool { return i.TimeoutSeconds != 0 }),
 	interaction("concurrency", func(i *v1alpha1.SessionInteraction) bool { return i.Concurrency != 0 }),
@@ -72,6 +68,12 @@ const defaultNameLength = 64
 func other[T comparable](value, byDefault T) bool {
 	var absent T
 	return value != absent && value != byDefault
+}
+
+func stdio(name string, isSet func(*v1alpha1.StdioTransport) bool) field[v1alpha1.McpServerSpec] {
+	return field[v1alpha1.McpServerSpec]{"spec.transport.stdio." + name, func(s *v1alpha1.McpServerSpec) bool {
+		return s.Transport.Stdio != nil && isSet(s.Transport.Stdio)
+	}}
 }
 
 func tools(name string, isSet func(*v1alpha1.SessionTools) bool) field[v1alpha1.McpSessionSpec] {

@@ -32,20 +32,21 @@ type (
 	task    = v1alpha1.McpTaskSpec
 )
 
+func stdioWith(t v1alpha1.StdioTransport) func(*server) {
+	return func(s *server) { s.Transport = v1alpha1.Transport{Type: v1alpha1.TransportStdio, Stdio: &t} }
+}
+
 var serverRows = []row[server]{
-	{path: "spec.transport.sse", set: func(s *server) {
-		s.Transport = v1alpha1.Transport{Type: v1alpha1.TransportSSE, SSE: &v1alpha1.SSETransport{URL: "https://a.example"}}
-	}},
-	{path: "spec.transport.stdio", set: func(s *server) {
-		s.Transport = v1alpha1.Transport{Type: v1alpha1.TransportStdio, Stdio: &v1alpha1.StdioTransport{Image: "a"}}
-	}},
+	{path: "spec.transport.stdio.image", set: stdioWith(v1alpha1.StdioTransport{Image: "a"})},
+	{path: "spec.transport.stdio.command", set: stdioWith(v1alpha1.StdioTransport{Command: []string{"a"}})},
+	{path: "spec.transport.stdio.args", set: stdioWith(v1alpha1.StdioTransport{Args: []string{"a"}})},
+	{path: "spec.transport.stdio.env", set: stdioWith(v1alpha1.StdioTransport{Env: []v1alpha1.EnvVar{{Name: "A", Value: "b"}}})},
+	{path: "spec.transport.stdio.resources", set: stdioWith(v1alpha1.StdioTransport{Resources: &v1alpha1.Resources{CPU: "1"}})},
+	{path: "spec.transport.stdio.runtimeClassName", set: stdioWith(v1alpha1.StdioTransport{RuntimeClassName: "a"})},
+	{path: "spec.transport.stdio.imagePullSecrets", set: stdioWith(v1alpha1.StdioTransport{ImagePullSecrets: []v1alpha1.LocalSecretReference{{Name: "a"}}})},
 	{path: "spec.oauth", set: func(s *server) { s.OAuth = &v1alpha1.OAuth{Grant: v1alpha1.GrantAuthorizationCode} }},
-	{path: "spec.recovery", set: func(s *server) { s.Recovery = &v1alpha1.RecoveryPolicy{MaxAttempts: new(int32)} }},
-	{path: "spec.healthCheck", set: func(s *server) { s.HealthCheck = &v1alpha1.HealthCheckPolicy{Mode: v1alpha1.Off} }},
 	{path: "spec.sampling", set: func(s *server) { s.Sampling = &v1alpha1.SamplingPolicy{Mode: v1alpha1.On} }},
 	{path: "spec.tasks", set: func(s *server) { s.Tasks = &v1alpha1.TaskPolicy{Mode: v1alpha1.On} }},
-	{path: "spec.logging", set: func(s *server) { s.Logging = &v1alpha1.LoggingPolicy{Level: v1alpha1.LogLevelDebug} }},
-	{path: "spec.catalog", set: func(s *server) { s.Catalog = &v1alpha1.CatalogPolicy{MaxTools: 1} }},
 }
 
 var sessionRows = []row[session]{
@@ -95,7 +96,6 @@ var sessionRows = []row[session]{
 		fine: func(s *session) { s.Sampling = &v1alpha1.SessionSampling{Mode: v1alpha1.SamplingOff} },
 	},
 	{path: "spec.sampling.model", set: func(s *session) { s.Sampling = &v1alpha1.SessionSampling{Model: &v1alpha1.Model{}} }},
-	{path: "spec.subscriptions", set: func(s *session) { s.Subscriptions = []v1alpha1.Subscription{{Server: "a", URI: "b"}} }},
 	{
 		path: "spec.interaction.surface", value: "`None`",
 		set:  func(s *session) { s.Interaction = &v1alpha1.SessionInteraction{Surface: v1alpha1.SurfaceHuman} },
@@ -216,11 +216,11 @@ func documentation(t *testing.T, kind string) map[string]string {
 
 func TestSeveralFields(t *testing.T) {
 	got := checkServerSpec(func(s *server) {
-		s.Logging = &v1alpha1.LoggingPolicy{}
+		s.Tasks = &v1alpha1.TaskPolicy{}
 		s.OAuth = &v1alpha1.OAuth{}
 		s.Transport.StreamableHTTP.URL = "not a URL"
 	})
-	want := &Problem{Reason: v1alpha1.ReasonNotImplemented, Message: "this release does not act upon spec.oauth, spec.logging"}
+	want := &Problem{Reason: v1alpha1.ReasonNotImplemented, Message: "this release does not act upon spec.oauth, spec.tasks"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -229,10 +229,13 @@ func TestSeveralFields(t *testing.T) {
 // acted are the fields that this release acts upon. With those that it does not, they must be all there are: a field that
 // is in neither list would be ignored.
 var acted = map[string][]string{
-	"McpServer": {"spec.transport.type", "spec.transport.streamableHTTP", "spec.calls"},
+	"McpServer": {
+		"spec.transport.type", "spec.transport.streamableHTTP", "spec.transport.sse", "spec.transport.stdio.address",
+		"spec.transport.stdio.tokenSecretKeyRef", "spec.calls", "spec.recovery", "spec.healthCheck", "spec.logging", "spec.catalog",
+	},
 	"McpSession": {
 		"spec.workspace", "spec.plugins", "spec.servers", "spec.overrides", "spec.tools.allow", "spec.tools.deny",
-		"spec.serviceAccountName", "spec.suspend",
+		"spec.serviceAccountName", "spec.suspend", "spec.subscriptions",
 	},
 	"McpTask": {
 		"spec.sessionRef", "spec.tool", "spec.arguments", "spec.lifetimeSeconds", "spec.ttlSecondsAfterFinished", "spec.cancel",

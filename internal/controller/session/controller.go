@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -136,7 +137,11 @@ type scope struct {
 
 // decide fills what is desired. Nothing is, unless the spec is accepted and the session runs: it never fails open.
 func (r *Reconciler) decide(ctx context.Context, s *scope) error {
-	s.desired = mcp.Desired{RevisionFloor: s.before.Catalog.Revision}
+	s.desired = mcp.Desired{
+		RevisionFloor: s.before.Catalog.Revision,
+		Reconnect:     command(s.session, v1alpha1.AnnotationReconnect, s.before.LastReconnect),
+		Refresh:       command(s.session, v1alpha1.AnnotationRefresh, s.before.LastRefresh),
+	}
 	if s.problem != nil {
 		return nil
 	}
@@ -149,6 +154,9 @@ func (r *Reconciler) decide(ctx context.Context, s *scope) error {
 		return nil
 	}
 	s.desired.Tools = toolFilter(s.session.Spec.Tools)
+	for _, wanted := range s.session.Spec.Subscriptions {
+		s.desired.Subscriptions = append(s.desired.Subscriptions, mcp.Subscription{Server: wanted.Server, URI: wanted.URI})
+	}
 	refs := newReferences(r.Live, s.session.Namespace)
 	s.invalid = map[string]string{}
 	for i := range s.resolution.servers {
@@ -171,6 +179,20 @@ func (r *Reconciler) decide(ctx context.Context, s *scope) error {
 	}
 	s.reread = refs.used
 	return nil
+}
+
+// maxCommand is how long a command's value may be for status to echo it.
+const maxCommand = 64
+
+// command reads what an annotation asks for, in the characters in which status can echo it.
+func command(session *v1alpha1.McpSession, annotation, done string) mcp.Command {
+	echo := strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' || strings.ContainsRune("&<>", r) {
+			return '_'
+		}
+		return r
+	}, session.Annotations[annotation])
+	return mcp.Command{Value: echo[:min(len(echo), maxCommand)], Done: done}
 }
 
 func toolFilter(tools *v1alpha1.SessionTools) mcp.ToolFilter {

@@ -4,6 +4,7 @@
 package session
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"crypto/x509"
@@ -12,7 +13,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -84,29 +84,70 @@ func (r *references) value(kind, name, key string, read func(types.NamespacedNam
 // server turns a resolved server into what the runtime connects to. An error that is errReference is the user's to mend;
 // any other is the API server's.
 func (r *references) server(ctx context.Context, in *resolved) (mcp.Server, error) {
-	transport := in.server.Spec.Transport.StreamableHTTP
-	out := mcp.Server{Name: in.name, HTTP: mcp.Endpoint{URL: transport.URL, Header: http.Header{}, Era: mcp.EraAuto}}
-	if transport.Protocol == v1alpha1.ProtocolLegacy {
-		out.HTTP.Era = mcp.EraLegacy
+	out := mcp.Server{Name: in.name, Policy: policy(&in.server.Spec)}
+	var err error
+	switch transport := &in.server.Spec.Transport; transport.Type {
+	case v1alpha1.TransportStreamableHTTP:
+		out.Transport = mcp.TransportHTTP
+		out.HTTP, err = r.endpoint(ctx, transport.StreamableHTTP.URL, transport.StreamableHTTP.CABundle,
+			transport.StreamableHTTP.Headers, in.headers)
+		out.HTTP.Era = era(transport.StreamableHTTP.Protocol)
+	case v1alpha1.TransportSSE:
+		out.Transport = mcp.TransportSSE
+		out.HTTP, err = r.endpoint(ctx, transport.SSE.URL, transport.SSE.CABundle, transport.SSE.Headers, in.headers)
+	case v1alpha1.TransportStdio:
+		out.Transport = mcp.TransportStdio
+		out.Stdio.Address = transport.Stdio.Address
+		out.Stdio.Token, err = r.bridgeToken(ctx, transport.Stdio.TokenSecretKeyRef)
 	}
-	for _, headers := range [][]v1alpha1.Header{transport.Headers, in.headers} {
-		if err := r.headers(ctx, headers, out.HTTP.Header); err != nil {
-			return mcp.Server{}, err
-		}
-	}
-	if transport.CABundle != nil {
-		pem, err := r.certificates(ctx, transport.CABundle)
-		if err != nil {
-			return mcp.Server{}, err
-		}
-		out.HTTP.RootCAs = pem
-	}
-	if calls := in.server.Spec.Calls; calls != nil {
-		out.Calls.Total = time.Duration(calls.TotalTimeoutSeconds) * time.Second
-		out.Calls.Idle = time.Duration(calls.IdleTimeoutSeconds) * time.Second
+	if err != nil {
+		return mcp.Server{}, err
 	}
 	out.Fingerprint = fingerprint(in.server.UID, &out)
 	return out, nil
+}
+
+func era(protocol v1alpha1.Protocol) mcp.Era {
+	if protocol == v1alpha1.ProtocolLegacy {
+		return mcp.EraLegacy
+	}
+	return mcp.EraAuto
+}
+
+// endpoint resolves what a server is reached by over HTTP. Later headers replace earlier ones of the same name.
+func (r *references) endpoint(ctx context.Context, url string, ca *v1alpha1.CABundleReference, headers ...[]v1alpha1.Header) (
+	mcp.Endpoint, error,
+) {
+	out := mcp.Endpoint{URL: url, Header: http.Header{}}
+	for _, some := range headers {
+		if err := r.headers(ctx, some, out.Header); err != nil {
+			return mcp.Endpoint{}, err
+		}
+	}
+	if ca != nil {
+		pem, err := r.certificates(ctx, ca)
+		if err != nil {
+			return mcp.Endpoint{}, err
+		}
+		out.RootCAs = pem
+	}
+	return out, nil
+}
+
+// minBridgeToken is how many bytes make a token that cannot be guessed.
+const minBridgeToken = 32
+
+// bridgeToken reads what a bridge was started with; like it, without one line end.
+func (r *references) bridgeToken(ctx context.Context, ref *v1alpha1.SecretKeyReference) ([]byte, error) {
+	token, err := r.secret(ctx, ref.Name, ref.Key)
+	if err != nil {
+		return nil, err
+	}
+	token = bytes.TrimSuffix(token, []byte("\n"))
+	if len(token) < minBridgeToken {
+		return nil, fmt.Errorf("%w: key %q of Secret %q holds less than %d bytes", errReference, ref.Key, ref.Name, minBridgeToken)
+	}
+	return token, nil
 }
 
 // headers adds to header; a session's own header replaces the definition's of the same name.
@@ -156,13 +197,15 @@ func validHeaderValue(v string) bool {
 }
 
 // fingerprint covers everything that a connection is made of, values of Secrets included: a rotated value replaces the
-// connections that used it, and no others. It stays in memory.
+// connections that used it, and no others. Policy is not part of it. It stays in memory.
 func fingerprint(uid types.UID, server *mcp.Server) string {
 	h := sha256.New()
+	made := *server
+	made.Policy = mcp.Policy{}
 	// Maps marshal with sorted keys, so equal servers have equal fingerprints.
 	_ = json.NewEncoder(h).Encode(struct {
 		UID    types.UID
 		Server *mcp.Server
-	}{uid, server}) // a hash never fails to write, and these types always marshal
+	}{uid, &made}) // a hash never fails to write, and these types always marshal
 	return hex.EncodeToString(h.Sum(nil))
 }

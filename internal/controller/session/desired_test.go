@@ -106,10 +106,10 @@ func desire(t *testing.T, in resolved, o *objects) mcp.Server {
 func TestDesiredServer(t *testing.T) {
 	in, o := wired()
 	got := desire(t, in, o)
-	want := mcp.Server{Name: "a", Fingerprint: got.Fingerprint, HTTP: mcp.Endpoint{
+	want := mcp.Server{Name: "a", Fingerprint: got.Fingerprint, Transport: mcp.TransportHTTP, HTTP: mcp.Endpoint{
 		URL: "https://a.example/mcp", Era: mcp.EraAuto, RootCAs: []byte(authority),
 		Header: map[string][]string{"X-Team": {"blue"}, "Authorization": {"Bearer one"}},
-	}, Calls: mcp.CallLimits{Total: 20 * time.Second, Idle: 10 * time.Second}}
+	}, Policy: mcp.Policy{Calls: mcp.CallLimits{Total: 20 * time.Second, Idle: 10 * time.Second}}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -152,8 +152,11 @@ func TestFingerprint(t *testing.T) {
 		"Secret rotated":   {func(_ *resolved, o *objects) { o.data["Secret/shared"]["token"] = "Bearer two" }, true},
 		"another key":      {func(_ *resolved, o *objects) { o.data["Secret/shared"]["other"] = "y" }, false},
 		"a session header": {func(r *resolved, _ *objects) { r.headers = []v1alpha1.Header{{Name: "X-S", Value: "1"}} }, true},
-		"total timeout":    {func(r *resolved, _ *objects) { r.server.Spec.Calls.TotalTimeoutSeconds++ }, true},
-		"idle timeout":     {func(r *resolved, _ *objects) { r.server.Spec.Calls.IdleTimeoutSeconds++ }, true},
+		"total timeout":    {func(r *resolved, _ *objects) { r.server.Spec.Calls.TotalTimeoutSeconds++ }, false},
+		"idle timeout":     {func(r *resolved, _ *objects) { r.server.Spec.Calls.IdleTimeoutSeconds++ }, false},
+		"recovery": {func(r *resolved, _ *objects) {
+			r.server.Spec.Recovery = &v1alpha1.RecoveryPolicy{MaxAttempts: new(int32)}
+		}, false},
 		"labels": {func(r *resolved, _ *objects) {
 			r.server.Labels = map[string]string{"a": "b"}
 			r.server.ResourceVersion, r.server.Generation = "9", 9

@@ -59,7 +59,7 @@ var resolveRows = map[string]struct {
 	"nothing": {},
 	"workspace takes no plugin's servers, by name": {
 		spec: v1alpha1.McpSessionSpec{Workspace: everything()},
-		want: []string{"alpha<-alpha Workspace", "beta<-beta Workspace"}, skipped: []string{"sse Workspace/NotAccepted"},
+		want: []string{"alpha<-alpha Workspace", "beta<-beta Workspace"}, skipped: []string{"pod Workspace/NotAccepted"},
 	},
 	"workspace by label": {
 		spec: v1alpha1.McpSessionSpec{Workspace: labelled("team", "b")}, want: []string{"beta<-beta Workspace"},
@@ -96,7 +96,7 @@ var resolveRows = map[string]struct {
 			"mine<-alpha Session",
 		},
 		shadowed: []string{"alpha<-alpha Workspace<Session", "git-search<-git-search Plugin<Override", "alpha<-beta Session<Override"},
-		skipped:  []string{"sse Workspace/NotAccepted"},
+		skipped:  []string{"pod Workspace/NotAccepted"},
 	},
 	"exclusive overrides ignore the other layers": {
 		spec: v1alpha1.McpSessionSpec{
@@ -111,7 +111,7 @@ var resolveRows = map[string]struct {
 	"bad entries leave the earlier layer's server where it is": {
 		spec: v1alpha1.McpSessionSpec{
 			Workspace: labelled("team", "b"),
-			Servers:   []v1alpha1.SessionServer{requiredEntry("beta", "nowhere"), entry("x", "sse"), entry("y", "going")},
+			Servers:   []v1alpha1.SessionServer{requiredEntry("beta", "nowhere"), entry("x", "pod"), entry("y", "going")},
 		},
 		want:    []string{"beta<-beta Workspace"},
 		skipped: []string{"beta Session/NotFound", "x Session/NotAccepted", "y Session/NotFound"},
@@ -131,11 +131,11 @@ var resolveRows = map[string]struct {
 func TestResolve(t *testing.T) {
 	going := httpServer("going", "team=g")
 	going.DeletionTimestamp = ptr.To(metav1.Now())
-	sse := httpServer("sse")
-	sse.Spec.Transport = v1alpha1.Transport{Type: v1alpha1.TransportSSE, SSE: &v1alpha1.SSETransport{URL: "https://sse.example/"}}
+	pod := httpServer("pod")
+	pod.Spec.Transport = v1alpha1.Transport{Type: v1alpha1.TransportStdio, Stdio: &v1alpha1.StdioTransport{Image: "a"}}
 	plugin := v1alpha1.LabelPlugin
 	all := []v1alpha1.McpServer{
-		httpServer("alpha", "team=a"), httpServer("beta", "team=b"), sse,
+		httpServer("alpha", "team=a"), httpServer("beta", "team=b"), pod,
 		httpServer("git-search", plugin+"=git"), httpServer("git-issues", plugin+"=git"), httpServer("git2misnamed", plugin+"=git2"),
 	}
 	for name, row := range resolveRows {

@@ -42,11 +42,14 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 }
 
 // specOrDeletion lets through what can change what a session should be. Generation moves with the spec and with the
-// deletion timestamp; finalizers move alone.
+// deletion timestamp; finalizers and commands move alone.
 func specOrDeletion() predicate.Predicate {
 	return predicate.Or(predicate.GenerationChangedPredicate{}, predicate.Funcs{
 		UpdateFunc: func(e event.UpdateEvent) bool {
-			return !slices.Equal(e.ObjectOld.GetFinalizers(), e.ObjectNew.GetFinalizers())
+			before, after := e.ObjectOld.GetAnnotations(), e.ObjectNew.GetAnnotations()
+			return !slices.Equal(e.ObjectOld.GetFinalizers(), e.ObjectNew.GetFinalizers()) ||
+				before[v1alpha1.AnnotationReconnect] != after[v1alpha1.AnnotationReconnect] ||
+				before[v1alpha1.AnnotationRefresh] != after[v1alpha1.AnnotationRefresh]
 		},
 	})
 }

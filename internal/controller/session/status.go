@@ -4,6 +4,7 @@
 package session
 
 import (
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
@@ -16,6 +17,7 @@ import (
 	"github.com/mooring-dev/mooring/internal/controller/report"
 	"github.com/mooring-dev/mooring/internal/mcp"
 	"github.com/mooring-dev/mooring/internal/mcp/catalog"
+	"github.com/mooring-dev/mooring/internal/mcp/content"
 )
 
 // fillStatus derives the whole status from what this reconcile observed. Nothing in it moves while nothing happens.
@@ -34,6 +36,13 @@ func (s *scope) fillStatus(gatewayURL string) {
 	status.EnabledServers, status.ConnectedServers = ptr.To(enabled.enabled), ptr.To(enabled.serving)
 	status.Tools = s.projection.tools
 	status.Catalog = s.catalog()
+	status.Subscriptions = s.subscriptions()
+	if s.snapshot.Reconnected != "" {
+		status.LastReconnect = s.snapshot.Reconnected
+	}
+	if s.snapshot.Refreshed != "" {
+		status.LastRefresh = s.snapshot.Refreshed
+	}
 	o.listed, o.total = len(status.Tools), int(status.Catalog.ToolCount)
 	o.dropped = append(o.dropped, clashes(s.snapshot.Projection)...)
 	setConditions(report.For(&status.Conditions, s.session.Generation), o)
@@ -97,6 +106,9 @@ func describe(live *mcp.ServerSnapshot, status *v1alpha1.SessionServerStatus, se
 		status.CatalogDigest = live.Tools.Digest
 		status.CatalogRevision = live.CatalogRevision
 	}
+	status.ResourceCount, status.ResourceTemplateCount = entries(live.Resources), entries(live.Templates)
+	status.PromptCount = entries(live.Prompts)
+	status.InstructionsDigest = live.Instructions.SHA256
 	if live.State == mcp.StateConnecting || live.State == mcp.StateReconnecting {
 		status.Recovery = recovery(live)
 	}
@@ -105,6 +117,37 @@ func describe(live *mcp.ServerSnapshot, status *v1alpha1.SessionServerStatus, se
 			Reason: string(live.LastError.Reason), Message: live.LastError.Message, Time: seconds(live.LastError.Time),
 		}
 	}
+}
+
+func entries(list *content.Catalog) int32 {
+	if list == nil {
+		return 0
+	}
+	return int32(len(list.Entries)) //nolint:gosec // at most 1000 (CNT-03)
+}
+
+// subscriptions shows what is wanted, declared and made by agents, as far as it fits.
+func (s *scope) subscriptions() []v1alpha1.SubscriptionStatus {
+	var out []v1alpha1.SubscriptionStatus
+	left := v1alpha1.SubscriptionsBytes
+	for i := range s.snapshot.Servers {
+		server := &s.snapshot.Servers[i]
+		for _, wanted := range server.Subscriptions {
+			one := v1alpha1.SubscriptionStatus{Server: server.Name, URI: wanted.URI, State: v1alpha1.SubscriptionDesired}
+			if wanted.Active {
+				one.State = v1alpha1.SubscriptionActive
+			}
+			if !wanted.Updated.IsZero() {
+				one.UpdatedTime = seconds(wanted.Updated)
+			}
+			encoded, err := json.Marshal(&one)
+			if left -= len(encoded) + 1; err != nil || left < 0 {
+				return out
+			}
+			out = append(out, one)
+		}
+	}
+	return out
 }
 
 // capabilityName is what the API takes for a name.
