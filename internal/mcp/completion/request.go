@@ -27,7 +27,7 @@ const (
 // Reason says why a request is not sent. Values are stable: they are told to agents.
 type Reason string
 
-// The reasons, in the order in which they are found (CMP-01 to CMP-06).
+// The reasons. Those of CMP-02 to CMP-06 are looked for in that order.
 const (
 	TooManyRequests  Reason = "TooManyRequests"  // 4 are in flight on the connection
 	UnknownPrompt    Reason = "UnknownPrompt"    // the server lists no such prompt

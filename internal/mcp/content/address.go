@@ -78,7 +78,7 @@ func ours(uri string) bool {
 // plain reports whether a URI begins with a letter and has only characters of RFC 3986.
 func plain(uri string) bool {
 	for i := range len(uri) {
-		if uri[i] == '%' && !(i+2 < len(uri) && isHex(uri[i+1]) && isHex(uri[i+2])) || uri[i] != '%' && !uriByte(uri[i]) {
+		if !uriByte(uri[i]) && !isTriplet(uri[i:]) {
 			return false
 		}
 	}
@@ -103,5 +103,8 @@ func uriByte(c byte) bool {
 }
 
 func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
+
+// isTriplet reports whether s begins with a percent-encoded octet.
+func isTriplet(s string) bool { return len(s) > 2 && s[0] == '%' && isHex(s[1]) && isHex(s[2]) }
 
 func isHex(c byte) bool { return (c >= '0' && c <= '9') || (c|0x20 >= 'a' && c|0x20 <= 'f') }

@@ -85,7 +85,8 @@ func TestEntry(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("CNT-04, CNT-05, DEV-26 (-want +got):\n%s", diff)
 	}
-	sent = prompt("p\u200b", `{"name":"a\u200b","description":"d\u202e","required":true},{"name":"b","required":"true"},{"name":"c","required":1}`)
+	sent = prompt("p\u200b", `{"name":"a\u200b","description":"d\u202e","required":true},`+
+		`{"name":"b","required":"true"},{"name":"c","required":1}`)
 	e = read(t, Prompts, sent).Entries[0]
 	arguments := []Argument{{ID: "a\u200b", Name: "a", Description: "d", Required: true}, {ID: "b", Name: "b"}, {ID: "c", Name: "c"}}
 	if diff := cmp.Diff(arguments, e.Arguments); diff != "" || e.ID != "p\u200b" || e.Name != "p" {
@@ -113,6 +114,27 @@ func TestListRefused(t *testing.T) {
 		large = append(large, with(many[i], `"description":"`+long+`"`))
 		raw = append(raw, with(many[i], `"_meta":{"x":"`+long+long+`"}`))
 	}
+	for name, c := range map[string]refusal{
+		"not JSON":                  {Resources, json.RawMessage(`{"resources":[`), refusedJSON},
+		"nothing":                   {Resources, nil, refusedJSON},
+		"repeated member":           {Resources, page(Resources, `{"uri":"a","uri":"b","name":"n"}`), refusedJSON},
+		"another kind":              {Resources, page(Prompts), refusedList},
+		"no array":                  {Prompts, json.RawMessage(`{"prompts":{}}`), refusedList},
+		"cursor":                    {Prompts, json.RawMessage(`{"prompts":[],"nextCursor":1}`), refusedCursor},
+		"no object":                 {Prompts, page(Prompts, `1`), refusedEntry},
+		"CNT-03 most":               {Resources, page(Resources, many...), ""},
+		"CNT-03 count":              {Resources, page(Resources, append(many, `1`)...), refusedCount},
+		"CNT-03 bytes":              {Resources, page(Resources, large...), refusedBytes},
+		"CNT-03 bytes as sent":      {Resources, page(Resources, raw...), refusedBytes},
+		"CNT-03 duplicate URI":      {Resources, page(Resources, resource("a"), `{"uri":"\u0061","name":"m"}`), refusedDoubles},
+		"CNT-03 duplicate template": {ResourceTemplates, page(ResourceTemplates, template("a"), template("a")), refusedDoubles},
+		"CNT-03 duplicate prompt":   {Prompts, page(Prompts, prompt("a", ""), prompt("a", "")), refusedDoubles},
+	} {
+		c.check(t, name)
+	}
+}
+
+func TestEntryRefused(t *testing.T) {
 	arguments := func(n int) string {
 		var list []string
 		for i := range n {
@@ -120,25 +142,7 @@ func TestListRefused(t *testing.T) {
 		}
 		return strings.Join(list, ",")
 	}
-	for name, c := range map[string]struct {
-		kind Kind
-		page json.RawMessage
-		want string
-	}{
-		"not JSON":                     {Resources, json.RawMessage(`{"resources":[`), refusedJSON},
-		"nothing":                      {Resources, nil, refusedJSON},
-		"repeated member":              {Resources, page(Resources, `{"uri":"a","uri":"b","name":"n"}`), refusedJSON},
-		"another kind":                 {Resources, page(Prompts), refusedList},
-		"no array":                     {Prompts, json.RawMessage(`{"prompts":{}}`), refusedList},
-		"cursor":                       {Prompts, json.RawMessage(`{"prompts":[],"nextCursor":1}`), refusedCursor},
-		"no object":                    {Prompts, page(Prompts, `1`), refusedEntry},
-		"CNT-03 most":                  {Resources, page(Resources, many...), ""},
-		"CNT-03 count":                 {Resources, page(Resources, append(many, `1`)...), refusedCount},
-		"CNT-03 bytes":                 {Resources, page(Resources, large...), refusedBytes},
-		"CNT-03 bytes as sent":         {Resources, page(Resources, raw...), refusedBytes},
-		"CNT-03 duplicate URI":         {Resources, page(Resources, resource("a"), `{"uri":"\u0061","name":"m"}`), refusedDoubles},
-		"CNT-03 duplicate template":    {ResourceTemplates, page(ResourceTemplates, template("a"), template("a")), refusedDoubles},
-		"CNT-03 duplicate prompt":      {Prompts, page(Prompts, prompt("a", ""), prompt("a", "")), refusedDoubles},
+	for name, c := range map[string]refusal{
 		"CNT-04 no URI":                {Resources, page(Resources, `{"name":"n"}`), refusedType},
 		"CNT-04 empty":                 {Resources, page(Resources, resource("")), refusedEmpty},
 		"CNT-04 blank":                 {Prompts, page(Prompts, prompt(" ", "")), refusedEmpty},
@@ -177,24 +181,36 @@ func TestListRefused(t *testing.T) {
 		"SEC-09 constructor":           {Prompts, page(Prompts, prompt("a", `{"name":"constructor"}`)), refusedUnsafe},
 		"SEC-09 prototype":             {Prompts, page(Prompts, prompt("a", `{"name":"prototype"}`)), refusedUnsafe},
 	} {
-		b := NewBuilder(c.kind, Limits{})
-		_, err := b.AddPage(c.page)
-		var got *ListError
-		if c.want == "" {
-			if err != nil || b.Catalog() == nil {
-				t.Errorf("%s: got %v", name, err)
-			}
-			continue
+		c.check(t, name)
+	}
+}
+
+// refusal is a page of a list, and why it is refused; empty when it is not.
+type refusal struct {
+	kind Kind
+	page json.RawMessage
+	want string
+}
+
+func (c refusal) check(t *testing.T, name string) {
+	t.Helper()
+	b := NewBuilder(c.kind, Limits{})
+	_, err := b.AddPage(c.page)
+	if c.want == "" {
+		if err != nil || b.Catalog() == nil {
+			t.Errorf("%s: got %v", name, err)
 		}
-		if !errors.As(err, &got) || got.What != c.want {
-			t.Errorf("%s: got %v, want %q", name, err, c.want)
-		}
-		if b.Catalog() != nil {
-			t.Errorf("%s: a refused list has a catalog", name)
-		}
-		if _, again := b.AddPage(page(c.kind)); !errors.As(again, &got) {
-			t.Errorf("%s: a page after a refusal gives %v", name, again)
-		}
+		return
+	}
+	var got *ListError
+	if !errors.As(err, &got) || got.What != c.want {
+		t.Errorf("%s: got %v, want %q", name, err, c.want)
+	}
+	if b.Catalog() != nil {
+		t.Errorf("%s: a refused list has a catalog", name)
+	}
+	if _, again := b.AddPage(page(c.kind)); !errors.As(again, &got) {
+		t.Errorf("%s: a page after a refusal gives %v", name, again)
 	}
 }
 

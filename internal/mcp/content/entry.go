@@ -72,13 +72,13 @@ func (k Kind) fields(object wire.Object) (e *Entry, normal json.RawMessage, refu
 	e = &Entry{Size: -1}
 	if k == Prompts {
 		e.Arguments = r.arguments()
-		e.Description = r.lines("description", clean.DescriptionBytes)
+		e.Description = r.description(clean.DescriptionBytes)
 		e.ID = r.identity("name", MaxNameRunes)
 		e.Name = e.Shown()
 		e.Title = r.label("title")
 		return e, r.normal.Raw(), r.refused
 	}
-	e.Description = r.lines("description", clean.DescriptionBytes)
+	e.Description = r.description(clean.DescriptionBytes)
 	e.MimeType = r.label("mimeType")
 	e.Name = r.name()
 	if k == ResourceTemplates {
@@ -158,9 +158,9 @@ func (r *reader) label(name string) string {
 	return clean.Text(r.text(name, maxLabelBytes, ""), maxLabelBytes)
 }
 
-// lines reads a description (CNT-05).
-func (r *reader) lines(name string, maxBytes int) string {
-	return clean.Multiline(r.text(name, maxBytes, "\t\r\n"), maxBytes)
+// description reads a description (CNT-05).
+func (r *reader) description(maxBytes int) string {
+	return clean.Multiline(r.text("description", maxBytes, "\t\r\n"), maxBytes)
 }
 
 // text reads an optional text. A null is refused as every other type: agents are sent the same bytes, and would refuse
@@ -245,7 +245,7 @@ func readArgument(raw json.RawMessage) (a Argument, normal json.RawMessage, refu
 		return a, nil, refusedArguments
 	}
 	r := reader{object: object}
-	a.Description = r.lines("description", maxArgumentBytes)
+	a.Description = r.description(maxArgumentBytes)
 	a.ID = r.identity("name", MaxNameRunes)
 	a.Name = clean.Text(a.ID, len(a.ID))
 	if UnsafeName(a.ID) {

@@ -87,22 +87,27 @@ func Links(result json.RawMessage) []string {
 		return nil
 	}
 	var uris []string
-	take := func(part json.RawMessage) error {
-		if link, err := wire.ParseObject(part); err == nil && len(uris) < MaxLinks {
-			kind, _ := link.String("type")
-			if uri, ok := link.String("uri"); ok && kind == "resource_link" {
-				uris = append(uris, uri)
-			}
+	_ = elements(object.Get("content"), func(part json.RawMessage) error { // no array has no links
+		uris = appendLink(uris, part)
+		return nil
+	})
+	_ = elements(object.Get("messages"), func(raw json.RawMessage) error {
+		if message, err := wire.ParseObject(raw); err == nil {
+			uris = appendLink(uris, message.Get("content"))
 		}
 		return nil
-	}
-	_ = elements(object.Get("content"), take) // no array has no links
-	_ = elements(object.Get("messages"), func(raw json.RawMessage) error {
-		message, err := wire.ParseObject(raw)
-		if err != nil {
-			return nil //nolint:nilerr // it has no links
-		}
-		return take(message.Get("content"))
 	})
+	return uris
+}
+
+func appendLink(uris []string, part json.RawMessage) []string {
+	link, err := wire.ParseObject(part)
+	if err != nil || len(uris) == MaxLinks {
+		return uris
+	}
+	kind, _ := link.String("type")
+	if uri, ok := link.String("uri"); ok && kind == "resource_link" {
+		return append(uris, uri)
+	}
 	return uris
 }

@@ -117,7 +117,7 @@ func PromptReport(raw json.RawMessage) (*Prompt, error) {
 		return nil, &ResultError{refusedResult}
 	}
 	r := reader{object: object}
-	report := &Prompt{Description: r.lines("description", clean.DescriptionBytes), Messages: []Message{}}
+	report := &Prompt{Description: r.description(clean.DescriptionBytes), Messages: []Message{}}
 	if r.refused != "" {
 		return nil, &ResultError{r.refused}
 	}
