@@ -53,7 +53,7 @@ func StartBridged(o BridgedOptions) (*Bridged, error) {
 		name, _, _ := strings.Cut(variable, "=")
 		args = append(args, "--env", name)
 	}
-	b.cmd = exec.Command(o.Binary, append(append(args, "--"), o.Command...)...) //nolint:noctx,gosec // Stop ends it
+	b.cmd = exec.Command(o.Binary, append(append(args, "--"), o.Command...)...) //nolint:noctx // Stop ends it
 	b.cmd.Env = append(os.Environ(), o.Env...)
 	b.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if o.Log != nil {

@@ -91,7 +91,7 @@ func startNode(ctx context.Context, command []string, path string, log *os.File)
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command(command[0], command[1:]...) //nolint:noctx,gosec // outlives ctx; the project's own command lines
+	cmd := exec.Command(command[0], command[1:]...) //nolint:noctx // outlives ctx
 	cmd.Env = append(os.Environ(), "PORT="+strconv.Itoa(port))
 	return start(ctx, cmd, port, path, log)
 }

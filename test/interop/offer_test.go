@@ -1,0 +1,344 @@
+// Copyright The Mooring Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build e2e
+
+package interop
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mooring-dev/mooring/internal/mcp"
+	"github.com/mooring-dev/mooring/internal/mcp/completion"
+	"github.com/mooring-dev/mooring/internal/mcp/content"
+	"github.com/mooring-dev/mooring/internal/mcp/wire"
+)
+
+// use does with a server all that it offers, and releases it.
+func (o *offer) use(t *testing.T, s started) {
+	var declared []string
+	if o.updates != nil {
+		declared = []string{o.updates.declared}
+	}
+	r := newRig(t, s.server, declared...)
+	for _, part := range []struct {
+		name string
+		test func(*rig)
+		has  bool
+	}{
+		{"describes itself", o.describes, true},
+		{"lists", o.lists, true},
+		{"tools", o.callsTools, true},
+		{"resources", o.readsResources, o.reads != nil},
+		{"prompts", o.getsPrompts, o.gets != nil},
+		{"completion", o.completes, o.completions != nil},
+		{"progress", o.progressed, o.progress != nil},
+		{"updates", o.updated, o.updates != nil},
+		{"logs", o.logging, o.logs != nil},
+		{"list_changed", o.changed, o.change != nil},
+		{"release", s.released, true},
+	} {
+		if part.has {
+			t.Run(part.name, func(t *testing.T) {
+				outer := r.t
+				r.t = t
+				defer func() { r.t = outer }()
+				part.test(r)
+			})
+		}
+	}
+}
+
+func (o *offer) describes(r *rig) {
+	got := r.synced()
+	if got.ProtocolVersion != o.version || got.ServerInfo.Name != o.info {
+		r.t.Errorf("speaks %q, is %+v", got.ProtocolVersion, got.ServerInfo)
+	}
+	if text := got.Instructions.Text; !strings.Contains(text, o.instructions) || (text == "") != (o.instructions == "") {
+		r.t.Errorf("instructions %q", text)
+	}
+	if got.LastError != nil {
+		r.t.Errorf("the last error is %+v", got.LastError)
+	}
+}
+
+func (o *offer) lists(r *rig) {
+	got := r.synced()
+	var tools []string
+	for _, tool := range got.Tools.Tools {
+		tools = append(tools, tool.Name)
+	}
+	slices.Sort(tools)
+	if !slices.Equal(tools, o.tools) || len(got.Tools.Dropped) > 0 {
+		r.t.Errorf("tools %q, dropped %+v", tools, got.Tools.Dropped)
+	}
+	if n := len(r.snapshot().Projection.Tools); n != len(o.tools) {
+		r.t.Errorf("%d tools are projected", n)
+	}
+	resources := ids(got.Resources)
+	for _, uri := range o.resources {
+		if !slices.Contains(resources, uri) {
+			r.t.Errorf("no %s among resources %q", uri, resources)
+		}
+	}
+	if o.resources == nil && len(resources) > 0 {
+		r.t.Errorf("resources %q", resources)
+	}
+	if templates := ids(got.Templates); !slices.Equal(templates, o.templates) {
+		r.t.Errorf("templates %q", templates)
+	}
+	if prompts := ids(got.Prompts); !slices.Equal(prompts, o.prompts) {
+		r.t.Errorf("prompts %q", prompts)
+	}
+}
+
+// ids of a list, sorted.
+func ids(c *content.Catalog) []string {
+	var out []string
+	for _, entry := range c.Entries {
+		out = append(out, entry.ID)
+	}
+	slices.Sort(out)
+	return out
+}
+
+func (o *offer) callsTools(r *rig) {
+	for _, tool := range o.calls {
+		if _, texts := r.call(tool); !strings.Contains(texts, tool.want) {
+			r.t.Errorf("%s: %s", tool.name, texts)
+		}
+	}
+}
+
+func (o *offer) readsResources(r *rig) {
+	for uri, want := range o.reads {
+		raw, err := r.Read(r.t.Context(), id, name, uri)
+		if err != nil {
+			r.t.Errorf("%s: %v", uri, err)
+			continue
+		}
+		report, err := content.ReadReport(raw)
+		if err != nil || len(report.Contents) != 1 || !strings.Contains(textsOf(raw), want) {
+			r.t.Errorf("%s: %s, %v", uri, raw, err)
+		}
+	}
+}
+
+func (o *offer) getsPrompts(r *rig) {
+	for _, prompt := range o.gets {
+		var arguments json.RawMessage
+		if prompt.arguments != "" {
+			arguments = json.RawMessage(prompt.arguments)
+		}
+		raw, err := r.GetPrompt(r.t.Context(), id, name, prompt.name, arguments)
+		if err != nil || !strings.Contains(textsOf(raw), prompt.want) {
+			r.t.Errorf("%s: %s, %v", prompt.name, raw, err)
+		}
+	}
+}
+
+func (o *offer) completes(r *rig) {
+	for _, c := range o.completions {
+		raw, err := r.Complete(r.t.Context(), id, name, completion.Request{
+			Ref:      completion.Ref{Type: c.of, Name: c.name},
+			Argument: completion.Argument{Name: c.argument, Value: c.value},
+			Context:  c.context,
+		})
+		if err != nil {
+			r.t.Errorf("%s of %s: %v", c.argument, c.name, err)
+			continue
+		}
+		report, err := completion.NewReport(raw)
+		if err != nil || !slices.Equal(report.Values, c.want) {
+			r.t.Errorf("%s of %s: %s, %v", c.argument, c.name, raw, err)
+		}
+	}
+}
+
+func (o *offer) progressed(r *rig) {
+	var told []string
+	tool := *o.progress
+	tool.notify = func(m *wire.Message) {
+		if m.Method == "notifications/progress" {
+			params, _ := wire.ParseObject(m.Params)
+			told = append(told, string(params.Get("progress")))
+		}
+	}
+	if _, texts := r.call(tool); !strings.Contains(texts, tool.want) {
+		r.t.Errorf("%s: %s", tool.name, texts)
+	}
+	var want []string
+	for i := range o.progresses {
+		want = append(want, fmt.Sprint(i+1))
+	}
+	if !slices.Equal(told, want) {
+		r.t.Errorf("progress %q", told)
+	}
+}
+
+func (o *offer) updated(r *rig) {
+	u := o.updates
+	if err := r.Subscribe(r.t.Context(), id, name, u.made); err != nil {
+		r.t.Fatalf("subscribe: %v", err)
+	}
+	for _, uri := range []string{u.declared, u.made} {
+		if s := r.subscription(uri); s == nil || !s.Active || !s.Updated.IsZero() {
+			r.t.Fatalf("subscription to %s: %+v", uri, s)
+		}
+	}
+	r.forget()
+	before := r.snapshot().Revisions.Content
+	for _, tool := range u.trigger {
+		if _, texts := r.call(tool); !strings.Contains(texts, tool.want) {
+			r.t.Fatalf("%s: %s", tool.name, texts)
+		}
+	}
+	for _, uri := range []string{u.declared, u.made} {
+		event := r.await("update of "+uri, func(e *mcp.Event) bool { return e.Kind == mcp.EventResourceUpdated && e.URI == uri })
+		if event.Server != name || event.Revision <= before {
+			r.t.Errorf("event %+v", event)
+		}
+		if s := r.subscription(uri); s == nil || time.Since(s.Updated) > patience {
+			r.t.Errorf("after the update of %s: %+v", uri, s)
+		}
+	}
+	if err := r.Unsubscribe(r.t.Context(), id, name, u.made); err != nil {
+		r.t.Fatalf("unsubscribe: %v", err)
+	}
+	if s := r.subscription(u.made); (s != nil) != (u.made == u.declared) {
+		r.t.Errorf("after unsubscribing: %+v", s)
+	}
+	if s := r.subscription(u.declared); s == nil || !s.Active {
+		r.t.Errorf("the declared subscription: %+v", s)
+	}
+	if u.after == nil {
+		return
+	}
+	r.forget()
+	for _, tool := range u.after {
+		r.call(tool)
+	}
+	r.await("another update", func(e *mcp.Event) bool {
+		if e.Kind == mcp.EventResourceUpdated && e.URI == u.made {
+			r.t.Errorf("%s is unsubscribed from, and its update came", e.URI)
+		}
+		return e.Kind == mcp.EventResourceUpdated && e.URI == u.declared
+	})
+}
+
+// subscription is one as the snapshot shows it, nil if it does not.
+func (r *rig) subscription(uri string) *mcp.SubscriptionSnapshot {
+	r.t.Helper()
+	s := r.snapshot().Servers[0].Subscriptions
+	for i := range s {
+		if s[i].URI == uri {
+			return &s[i]
+		}
+	}
+	return nil
+}
+
+func (o *offer) logging(r *rig) {
+	r.forget()
+	r.call(*o.logs)
+	for _, part := range o.logged {
+		event := r.await("log of "+part, func(e *mcp.Event) bool {
+			return e.Kind == mcp.EventLog && strings.Contains(e.Log.Message, part)
+		})
+		kept := r.Logs(id, name, event.Revision-1, 1)
+		if len(kept) != 1 || kept[0].Revision != event.Revision || kept[0].Message != event.Log.Message || kept[0].Synthetic {
+			r.t.Errorf("kept %+v of %+v", kept, event.Log)
+		}
+	}
+}
+
+func (o *offer) changed(r *rig) {
+	before := r.snapshot()
+	r.forget()
+	if _, texts := r.call(o.change.by); !strings.Contains(texts, o.change.by.want) {
+		r.t.Fatalf("%s: %s", o.change.by.name, texts)
+	}
+	for kind, entry := range o.change.list {
+		event := r.await("more "+string(kind), func(e *mcp.Event) bool { return e.Kind == mcp.EventContent && e.List == kind })
+		if !slices.Equal(event.Added, []string{entry}) || len(event.Removed) > 0 || event.Reason != mcp.ReasonNotification {
+			r.t.Errorf("event %+v", event)
+		}
+	}
+	if o.change.tool != "" {
+		event := r.await("more tools", func(e *mcp.Event) bool { return e.Kind == mcp.EventTools })
+		tool := r.tool(o.change.tool)
+		if tool == nil || !slices.Equal(event.Added, []string{tool.Name}) || event.Reason != mcp.ReasonNotification {
+			r.t.Fatalf("event %+v, tool %+v", event, tool)
+		}
+		if _, texts := r.call(toolCall{name: o.change.tool}); texts != "grown up" {
+			r.t.Errorf("%s: %s", o.change.tool, texts)
+		}
+	}
+	r.synced()
+	after := r.snapshot()
+	if grew := after.Revision > before.Revision; grew != (o.change.tool != "") {
+		r.t.Errorf("the revision was %d and is %d", before.Revision, after.Revision)
+	}
+	if after.Revisions.Content <= before.Revisions.Content {
+		r.t.Errorf("the revision of content was %d and is %d", before.Revisions.Content, after.Revisions.Content)
+	}
+	for kind, entry := range o.change.list {
+		list := after.Servers[0].Resources
+		if kind == content.Prompts {
+			list = after.Servers[0].Prompts
+		}
+		if _, ok := list.Lookup(entry); !ok {
+			r.t.Errorf("%s has no %s", kind, entry)
+		}
+	}
+}
+
+// released ends the session, and looks for what is left of it.
+func (s started) released(r *rig) {
+	pids := s.running(r.t)
+	if s.bridge != nil && len(pids) != 1 {
+		r.t.Errorf("%d processes of the server", len(pids))
+	}
+	if r.sockets.count() == 0 {
+		r.t.Error("no socket to a server that is connected")
+	}
+	var done mcp.Teardown
+	deadline := time.Now().Add(10 * time.Second)
+	eventually(r.t, 12*time.Second, func() string {
+		if done = r.Release(id, deadline); !done.Done {
+			return fmt.Sprintf("teardown %+v", done)
+		}
+		return ""
+	})
+	if len(done.Unconfirmed) > 0 || !done.Held {
+		r.t.Errorf("teardown %+v", done)
+	}
+	if n := r.sockets.count(); n != 0 {
+		r.t.Errorf("%d sockets are open", n)
+	}
+	// The bridge gives a process time of its own to end.
+	eventually(r.t, patience, func() string {
+		if pids := s.running(r.t); len(pids) > 0 {
+			return fmt.Sprintf("processes %v are there", pids)
+		}
+		return ""
+	})
+}
+
+// running are the processes of a stdio server.
+func (s started) running(t *testing.T) []int {
+	t.Helper()
+	if s.bridge == nil {
+		return nil
+	}
+	pids, err := s.bridge.Servers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pids
+}
