@@ -7,6 +7,7 @@ package interop
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"github.com/mooring-dev/mooring/internal/mcp"
 	"github.com/mooring-dev/mooring/internal/mcp/completion"
 	"github.com/mooring-dev/mooring/internal/mcp/content"
+	"github.com/mooring-dev/mooring/internal/mcp/logs"
 	"github.com/mooring-dev/mooring/internal/mcp/wire"
 )
 
@@ -33,13 +35,14 @@ func (o *offer) use(t *testing.T, s started) {
 	}{
 		{"describes itself", o.describes, true},
 		{"lists", o.lists, true},
+		{"updates", o.updated, o.updates != nil}, // before something else changes what is subscribed to
 		{"tools", o.callsTools, true},
 		{"resources", o.readsResources, o.reads != nil},
 		{"prompts", o.getsPrompts, o.gets != nil},
 		{"completion", o.completes, o.completions != nil},
 		{"progress", o.progressed, o.progress != nil},
-		{"updates", o.updated, o.updates != nil},
 		{"logs", o.logging, o.logs != nil},
+		{"what it has not", o.lacks, true},
 		{"list_changed", o.changed, o.change != nil},
 		{"release", s.released, true},
 	} {
@@ -250,9 +253,42 @@ func (o *offer) logging(r *rig) {
 		event := r.await("log of "+part, func(e *mcp.Event) bool {
 			return e.Kind == mcp.EventLog && strings.Contains(e.Log.Message, part)
 		})
-		kept := r.Logs(id, name, event.Revision-1, 1)
-		if len(kept) != 1 || kept[0].Revision != event.Revision || kept[0].Message != event.Log.Message || kept[0].Synthetic {
-			r.t.Errorf("kept %+v of %+v", kept, event.Log)
+		kept := r.Logs(id, name, event.Revision-1, 256)
+		if len(kept) == 0 || kept[0] != *event.Log || kept[0].Synthetic {
+			r.t.Errorf("kept %+v, told %+v", kept, event.Log)
+		}
+	}
+}
+
+// lacks asks for what the server does not declare: nothing of it is sent.
+func (o *offer) lacks(r *rig) {
+	ctx := r.t.Context()
+	for _, part := range []struct {
+		name string
+		has  bool
+		ask  func() error
+	}{
+		{"resources", o.reads != nil, func() error {
+			_, err := r.Read(ctx, id, name, "test://nothing")
+			return err
+		}},
+		{"prompts", o.gets != nil, func() error {
+			_, err := r.GetPrompt(ctx, id, name, "nothing", nil)
+			return err
+		}},
+		{"completion", o.completions != nil, func() error {
+			_, err := r.Complete(ctx, id, name, completion.Request{Ref: completion.Ref{Type: completion.PromptRef, Name: "nothing"}})
+			return err
+		}},
+		{"subscriptions", o.updates != nil, func() error { return r.Subscribe(ctx, id, name, "test://nothing") }},
+		{"logging", o.logs != nil, func() error { return r.SetLogLevel(ctx, id, name, logs.Error) }},
+	} {
+		if part.has {
+			continue
+		}
+		var call *mcp.CallError
+		if err := part.ask(); !errors.As(err, &call) || call.Reason != mcp.CallNotSupported || call.Sent {
+			r.t.Errorf("%s: %v", part.name, err)
 		}
 	}
 }

@@ -107,7 +107,7 @@ var everything = offer{
 	progresses: 4,
 	// The level of what it logs is drawn; all are wanted here.
 	logs:   &toolCall{name: "toggle-simulated-logging", want: "Started simulated"},
-	logged: []string{"evel"},
+	logged: []string{"level"},
 	updates: &updates{
 		declared: document, made: "demo://resource/dynamic/text/1",
 		trigger: []toolCall{{name: "toggle-subscriber-updates", want: "Started simulated"}},
@@ -129,7 +129,8 @@ var modern = offer{
 	prompts:   []string{"visit"},
 	calls:     []toolCall{{name: "echo", arguments: `{"text":"across"}`, want: "echo: across"}},
 	reads: map[string]string{
-		"modern://note": "modern://note after 0", "modern://city/Oslo": "modern://city/Oslo after 0",
+		// It was touched four times before.
+		"modern://note": "modern://note after 4", "modern://city/Oslo": "modern://city/Oslo after 4",
 	},
 	gets: []promptGet{{name: "visit", arguments: `{"city":"Bern"}`, want: "Plan a visit to Bern."}},
 	completions: []completed{
