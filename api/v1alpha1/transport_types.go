@@ -144,7 +144,7 @@ type CABundleReference struct {
 // StdioTransport runs a server as a process that speaks on its standard streams.
 // +kubebuilder:validation:MinProperties=1
 // +kubebuilder:validation:XValidation:rule="has(self.image) != has(self.address)",message="stdio: exactly one of image and address must be set"
-// +kubebuilder:validation:XValidation:rule="has(self.address) == has(self.tokenSecretKeyRef)",message="stdio: address and tokenSecretKeyRef must be set together, or neither; a bridge serves only who knows its token"
+// +kubebuilder:validation:XValidation:rule="has(self.address) == has(self.tokenSecretKeyRef)",message="stdio.tokenSecretKeyRef: must be set when address is, and may not be set otherwise; a bridge serves only who knows its token"
 // +kubebuilder:validation:XValidation:rule="!has(self.address) || !(has(self.command) || has(self.args) || has(self.env) || has(self.resources) || has(self.runtimeClassName) || has(self.imagePullSecrets))",message="stdio.address: nothing else may be set beside it; the bridge has its own command and environment"
 type StdioTransport struct {
 	// image of the container that holds the server.

@@ -32,6 +32,11 @@ type fake struct {
 	answer   func(m *wire.Message, w *answer)    // to tools/call
 	list     func(cursor string) (result string) // instead of tools
 	modern   bool                                // speaks 2026-07-28, too
+	caps     string                              // what it declares
+	says     string                              // its instructions, as JSON
+	results  map[string]string                   // by method, instead of "no such method"
+	handle   func(m *wire.Message, a *answer) bool
+	asked    []*wire.Message // every request and notification
 	hold     chan struct{}                       // initialize waits for it
 	sessions map[string]bool                     // live ones
 	began    int
@@ -71,7 +76,9 @@ const oneTool = `{"tools":[{"name":"echo","description":"d","inputSchema":{"type
 
 func newFake(t testing.TB) *fake {
 	t.Helper()
-	f := &fake{tools: oneTool, sessions: map[string]bool{}, streams: map[chan string]struct{}{}}
+	f := &fake{
+		caps: `{"tools":{"listChanged":true}}`, says: `"hi"`, results: map[string]string{}, tools: oneTool, sessions: map[string]bool{}, streams: map[chan string]struct{}{},
+	}
 	f.Server = httptest.NewServer(f)
 	t.Cleanup(f.stop)
 	return f
@@ -97,13 +104,40 @@ func get[T any](f *fake, read func(*fake) T) T {
 }
 
 // push sends a notification on every open stream.
-func (f *fake) push(method string) {
+func (f *fake) push(method string, params ...string) {
+	message := fmt.Sprintf(`{"jsonrpc":"2.0","method":%q}`, method)
+	if len(params) > 0 {
+		message = fmt.Sprintf(`{"jsonrpc":"2.0","method":%q,"params":%s}`, method, params[0])
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for stream := range f.streams {
-		stream <- fmt.Sprintf(`{"jsonrpc":"2.0","method":%q}`, method)
+		stream <- message
 	}
 }
+
+// count is how often a method was asked for.
+func (f *fake) count(method string) int {
+	return get(f, func(f *fake) (n int) {
+		for _, heard := range f.heard {
+			if heard == method {
+				n++
+			}
+		}
+		return n
+	})
+}
+
+// crash closes every connection, forgets every session and refuses what comes, until revive.
+func (f *fake) crash() {
+	f.with(func(f *fake) {
+		f.sessions = map[string]bool{}
+		f.status = -1
+	})
+	f.CloseClientConnections()
+}
+
+func (f *fake) revive() { f.with(func(f *fake) { f.status = 0 }) }
 
 func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
@@ -112,6 +146,8 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.headers = append(f.headers, r.Header.Clone())
 	f.mu.Unlock()
 	switch {
+	case status < 0:
+		panic(http.ErrAbortHandler)
 	case status != 0:
 		w.WriteHeader(status)
 	case !known:
@@ -153,7 +189,7 @@ func (f *fake) post(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusBadRequest)
 		return
 	}
-	f.with(func(f *fake) { f.heard = append(f.heard, m.Method) })
+	f.with(func(f *fake) { f.heard, f.asked = append(f.heard, m.Method), append(f.asked, m) })
 	if m.IsNotification() {
 		w.WriteHeader(http.StatusAccepted)
 		return
@@ -162,6 +198,9 @@ func (f *fake) post(w http.ResponseWriter, r *http.Request) {
 }
 
 func (f *fake) respond(m *wire.Message, a *answer, r *http.Request) {
+	if handle := get(f, func(f *fake) func(*wire.Message, *answer) bool { return f.handle }); handle != nil && handle(m, a) {
+		return
+	}
 	switch m.Method {
 	case wire.MethodInitialize:
 		if hold := get(f, func(f *fake) chan struct{} { return f.hold }); hold != nil {
@@ -177,8 +216,9 @@ func (f *fake) respond(m *wire.Message, a *answer, r *http.Request) {
 		f.sessions[id] = true
 		f.mu.Unlock()
 		a.w.Header().Set(wire.HeaderSessionID, id)
-		a.result(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},` +
-			`"serverInfo":{"name":"fake\u0007","version":"1"},"instructions":"hi"}`)
+		caps, says := get(f, func(f *fake) string { return f.caps }), get(f, func(f *fake) string { return f.says })
+		a.result(`{"protocolVersion":"2025-11-25","capabilities":` + caps +
+			`,"serverInfo":{"name":"fake\u0007","version":"1"},"instructions":` + says + `}`)
 	case wire.MethodToolsList:
 		f.mu.Lock()
 		f.lists++
@@ -205,6 +245,10 @@ func (f *fake) respond(m *wire.Message, a *answer, r *http.Request) {
 	case wire.MethodPing:
 		a.result(`{}`)
 	default:
+		if result := get(f, func(f *fake) string { return f.results[m.Method] }); result != "" {
+			a.result(result)
+			return
+		}
 		a.error(wire.CodeMethodNotFound)
 	}
 }

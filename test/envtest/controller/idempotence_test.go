@@ -74,7 +74,7 @@ func TestSecondReconcileWritesNothing(t *testing.T) {
 
 func TestSecondReconcileOfServerWritesNothing(t *testing.T) {
 	legacy := httpServer("o", "https://a.example/mcp")
-	legacy.Spec.Logging = &v1alpha1.LoggingPolicy{Level: v1alpha1.LogLevelInfo}
+	legacy.Spec.Tasks = &v1alpha1.TaskPolicy{Mode: v1alpha1.On}
 	for want, server := range map[string]*v1alpha1.McpServer{
 		"Ready=True Accepted": httpServer("o", "https://a.example/mcp"), "Ready=False NotImplemented": legacy,
 	} {

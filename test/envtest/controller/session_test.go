@@ -200,7 +200,7 @@ func TestNotImplementedConnectsNothing(t *testing.T) {
 	update(w, s, func(s *v1alpha1.McpSession) { s.Spec.TTLSeconds = 0 })
 	w.reconcile(w.sessions, "s")
 	is(t, w.session("s").Status.Conditions, "Ready=True Ready")
-	update(w, w.server("a"), func(s *v1alpha1.McpServer) { s.Spec.Logging = &v1alpha1.LoggingPolicy{Level: v1alpha1.LogLevelInfo} })
+	update(w, w.server("a"), func(s *v1alpha1.McpServer) { s.Spec.Tasks = &v1alpha1.TaskPolicy{Mode: v1alpha1.On} })
 	w.reconcile(w.sessions, "s")
 	w.reconcile(w.servers, "a")
 	is(t, w.session("s").Status.Conditions, "Ready=False NoServers", "Resolved=False EntriesSkipped")
