@@ -101,7 +101,7 @@ func TestHostileAnswers(t *testing.T) {
 			s := newScripted(t, answers{wire.MethodToolsCall: tc.answer})
 			c := mustDial(t, Config{URL: s.URL, Era: EraLegacy})
 			limit := 30 * time.Second
-			if _, ok := tc.want.(*TimeoutError); ok {
+			if sameType(tc.want, &TimeoutError{}) {
 				limit = 100 * time.Millisecond
 			}
 			ctx, cancel := context.WithTimeoutCause(t.Context(), limit, &TimeoutError{Phase: "the call", Limit: limit})
@@ -122,6 +122,33 @@ func TestHostileAnswers(t *testing.T) {
 			}
 			eventually(t, "the goroutines' end", func() bool { return runtime.NumGoroutine() <= before })
 		})
+	}
+}
+
+// TestHostileSSE is the same for the opening of a session of HTTP with SSE.
+func TestHostileSSE(t *testing.T) {
+	mb := strings.Repeat(" ", 1<<20)
+	for name, tc := range map[string]struct {
+		answer func(http.ResponseWriter, *http.Request, string)
+		want   error
+	}{
+		"gzip bomb":       {gzipped(t), &ProtocolError{}},
+		"endless line":    {endless(mediaStream, "data: ", mb, 0), &ProtocolError{}},
+		"other events":    {endless(mediaStream, "", "data: {}\n\n", 0), &ProtocolError{}},
+		"no event stream": {raw(mediaJSON, "{}"), &ProtocolError{}},
+		"redirect":        {status(301, "Location", "http://169.254.169.254/"), &RedirectError{}},
+		"401":             {status(401), &StatusError{}},
+		"404":             {status(404), &StatusError{}},
+		"429":             {status(429), &StatusError{}},
+	} {
+		before := runtime.NumGoroutine()
+		s := newScripted(t, answers{http.MethodGet: tc.answer})
+		if _, err := dial(t, Config{Kind: KindSSE, URL: s.URL}); !sameType(err, tc.want) {
+			t.Errorf("%s: %T %v", name, err, err)
+		}
+		s.CloseClientConnections()
+		s.Close()
+		eventually(t, "the goroutines' end", func() bool { return runtime.NumGoroutine() <= before })
 	}
 }
 
@@ -250,5 +277,7 @@ func TestModernFilter(t *testing.T) {
 		t.Error("without its header")
 	}
 	cancel()
-	<-ended
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("ended with %v", err)
+	}
 }

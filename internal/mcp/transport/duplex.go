@@ -69,10 +69,21 @@ func (p *pending) next() (*wire.Message, error) {
 	return m, err
 }
 
+// step hands on what there is, and reports whether there was something.
+func (p *pending) step(take heard) (some, done bool, err error) {
+	m, err := p.next()
+	if err != nil || (m == nil && !p.missed()) {
+		return false, false, err
+	}
+	done, err = take(m)
+	return true, done, err
+}
+
 func (p *pending) missed() bool {
 	return p.box.missed() || (p.rest != nil && p.rest.missed())
 }
 
+// also is where a subscription hears of what belongs to nobody.
 func (p *pending) also() <-chan struct{} {
 	if p.rest == nil {
 		return nil
@@ -283,21 +294,14 @@ func (d *duplex) talk(ctx context.Context, p *pending, body []byte, take heard) 
 func (d *duplex) await(ctx context.Context, p *pending, out *sending, take heard) (bool, error) {
 	written := out.done
 	for ended := false; ; {
-		m, err := p.next()
+		some, done, err := p.step(take)
 		switch {
-		case err != nil:
-			return false, err
-		case m != nil:
-			if done, err := take(m); done {
-				return true, err
-			}
+		case done || err != nil:
+			return done, err
+		case some:
 			continue
 		case ended:
 			return false, context.Cause(ctx)
-		case p.missed():
-			if done, err := take(nil); done {
-				return true, err
-			}
 		}
 		select {
 		case <-p.box.filled:

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/mooring-dev/mooring/internal/mcp/wire"
@@ -148,31 +149,33 @@ func TestPendingIsBounded(t *testing.T) {
 
 // TestWriteStall: a process that does not read is given up, and callers need not wait for that.
 func TestWriteStall(t *testing.T) {
-	ours, theirs := net.Pipe()
-	defer func() { _ = theirs.Close() }()
-	go func() { // the handshake, and then nothing
-		buffer := make([]byte, 4096)
-		_, _ = theirs.Read(buffer)
-		_, _ = theirs.Write([]byte(`{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25"}}` + "\n"))
-		_, _ = theirs.Read(buffer)
-	}()
-	c := mustDial(t, Config{
-		Kind: KindStdio, Era: EraLegacy, Stdio: func(context.Context) (net.Conn, error) { return ours, nil },
+	synctest.Test(t, func(t *testing.T) {
+		ours, theirs := net.Pipe()
+		t.Cleanup(func() { _ = theirs.Close() })
+		go func() { // the handshake, and then nothing
+			buffer := make([]byte, 4096)
+			_, _ = theirs.Read(buffer)
+			_, _ = theirs.Write([]byte(`{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25"}}` + "\n"))
+			_, _ = theirs.Read(buffer)
+		}()
+		c := mustDial(t, Config{
+			Kind: KindStdio, Era: EraLegacy, Stdio: func(context.Context) (net.Conn, error) { return ours, nil },
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		began := time.Now()
+		req := &Request{Method: wire.MethodToolsCall}
+		if _, err := c.Do(ctx, req); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) > writeTimeout/2 || !req.Sent() {
+			t.Errorf("%v after %s, sent %t", err, time.Since(began), req.Sent())
+		}
+		err := c.Check(t.Context())
+		if !sameType(err, &TimeoutError{}) {
+			t.Errorf("%T %v", err, err)
+		}
+		if err := c.Wait(t.Context()); !sameType(err, &NetworkError{}) || !sameType(errors.Unwrap(err), &TimeoutError{}) {
+			t.Errorf("lost by %T %v", err, err)
+		}
 	})
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	began := time.Now()
-	req := &Request{Method: wire.MethodToolsCall}
-	if _, err := c.Do(ctx, req); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) > writeTimeout/2 || !req.Sent() {
-		t.Errorf("%v after %s, sent %t", err, time.Since(began), req.Sent())
-	}
-	err := c.Check(t.Context())
-	if !sameType(err, &TimeoutError{}) {
-		t.Errorf("%T %v", err, err)
-	}
-	if err := c.Wait(t.Context()); !sameType(err, &NetworkError{}) || !sameType(errors.Unwrap(err), &TimeoutError{}) {
-		t.Errorf("lost by %T %v", err, err)
-	}
 }
 
 // TestServerRequests: ping is always answered, the unknown is refused (CON-21), handlers are few, guarded and cancellable.

@@ -17,7 +17,6 @@ import (
 // server is a POST of its own. The stream is the session: when it ends, so does the connection.
 type eventChannel struct {
 	*web
-	stream   *response
 	messages *messages
 }
 
@@ -45,7 +44,6 @@ func (e *eventChannel) open(ctx context.Context) error {
 		res.close()
 		return causeOf(ctx, ErrClosed)
 	}
-	e.stream = res
 	return nil
 }
 

@@ -42,17 +42,21 @@ func (c *Conn) Do(ctx context.Context, req *Request) (json.RawMessage, error) {
 	defer cancel(nil)
 	defer context.AfterFunc(active, func() { cancel(context.Cause(active)) })()
 
+	if active.Err() != nil {
+		return nil, context.Cause(active)
+	}
 	body, err := c.encode(req)
 	if err != nil {
 		return nil, err
 	}
 	result, err := c.carrier.exchange(ctx, req, body)
+	if err != nil && active.Err() != nil {
+		<-ctx.Done() // it is about to be: the reason is better than what it did to the exchange
+	}
 	switch {
 	case err != nil && ctx.Err() != nil:
 		err = context.Cause(ctx)
 		c.tellCancelled(req)
-	case errors.Is(err, ErrClosed) && active.Err() != nil:
-		err = context.Cause(active) // the channel ended first
 	case errors.Is(err, errSlow):
 		c.tellCancelled(req)
 	}

@@ -226,8 +226,8 @@ func (s *stdio) end(ctx context.Context, gone <-chan struct{}) error {
 	if deadline, ok := ctx.Deadline(); ok {
 		_ = conn.SetWriteDeadline(deadline)
 	}
-	if half.CloseWrite() != nil {
-		return nil // it is gone already
+	if err := half.CloseWrite(); err != nil {
+		return nil //nolint:nilerr // it is gone already
 	}
 	select {
 	case <-gone:

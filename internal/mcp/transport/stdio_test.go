@@ -6,6 +6,7 @@ package transport
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -103,7 +104,7 @@ func (p *peer) run() {
 			panic(err)
 		}
 		p.mu.Lock()
-		p.process.heard = append(p.process.heard, m)
+		p.heard = append(p.heard, m)
 		p.mu.Unlock()
 		if answer := p.answers[m.Method]; answer != nil {
 			answer(p, m)
@@ -295,11 +296,9 @@ func TestStdioLost(t *testing.T) {
 				if !sameType(err, tc.want) || strings.Contains(err.Error(), "SECRET") {
 					t.Errorf("%T %v, want %T", err, err, tc.want)
 				}
-				if exit, ok := tc.want.(*ExitError); ok && sameType(err, exit) {
-					exit = unwrapExit(err)
-					if exit.Code != 3 || exit.Stderr != "SECRET[0m" {
-						t.Errorf("%+v", exit)
-					}
+				var exit *ExitError
+				if errors.As(err, &exit) && (exit.Code != 3 || exit.Stderr != "SECRET[0m") {
+					t.Errorf("%+v", exit)
 				}
 			}
 			eventually(t, "the socket's end", func() bool { return c.Sockets() == 0 })
@@ -307,13 +306,38 @@ func TestStdioLost(t *testing.T) {
 	}
 }
 
-func unwrapExit(err error) *ExitError {
-	for {
-		if e, ok := err.(*ExitError); ok { //nolint:errorlint // it walks the chain
-			return e
-		}
-		err = err.(interface{ Unwrap() error }).Unwrap()
+// TestCloseOfAStubbornProcess closes its input, waits for it as long as it may, and says that it did not end (CON-13).
+func TestCloseOfAStubbornProcess(t *testing.T) {
+	ours, theirs := net.Pipe()
+	closed := make(chan struct{})
+	c, err := Dial(t.Context(), Config{Kind: KindStdio, Era: EraLegacy, Stdio: func(context.Context) (net.Conn, error) {
+		go func() {
+			buffer := make([]byte, 4096)
+			_, _ = theirs.Read(buffer)
+			_, _ = io.WriteString(theirs, `{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25"}}`+"\n")
+			_, _ = theirs.Read(buffer)
+		}()
+		return &halfClosing{Conn: ours, closed: closed}, nil
+	}}, EraUnknown)
+	if err != nil {
+		t.Fatal(err)
 	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if err := c.Close(ctx); !errors.Is(err, context.DeadlineExceeded) || c.Sockets() != 0 {
+		t.Errorf("%v, %d sockets", err, c.Sockets())
+	}
+	<-closed
+}
+
+type halfClosing struct {
+	net.Conn
+	closed chan struct{}
+}
+
+func (h *halfClosing) CloseWrite() error {
+	close(h.closed)
+	return nil
 }
 
 // TestStdioCancels tells the server in both eras, and drops the late answer (protocol D5).
