@@ -40,7 +40,7 @@ func TestRestartKeepsRevisions(t *testing.T) {
 		inFlight := make(chan error, 1)
 		go func() { inFlight <- s.call() }()
 		s.eventually("a call in flight", func() bool { return s.foe.times(wire.MethodToolsCall) == calls+1 })
-		s.release() // closes what the old process had
+		s.release(theirs) // closes what the old process had
 		if err := <-inFlight; err == nil {
 			t.Error("the call in flight succeeded")
 		}

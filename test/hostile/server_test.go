@@ -292,4 +292,11 @@ func (s *server) begin() string {
 	return id
 }
 
+// begun counts the sessions that were made.
+func (s *server) begun() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.made
+}
+
 var errNotTCP = errors.New("not a connection of this server")

@@ -73,7 +73,6 @@ type stage struct {
 	meter     *meter
 	files     int
 	leaks     goleak.Option
-	released  bool
 }
 
 // begin opens a stage, which ends with the test.
@@ -104,19 +103,10 @@ func (*stage) to(server *server, policy mcp.Policy) mcp.Server {
 // end checks what must hold whatever the case did.
 func (s *stage) end() {
 	s.neighbour.stop(s.t)
-	if s.released {
-		s.clean()
-		return
-	}
 	if got := s.look(ours); got.State != mcp.StateConnected || got.Generation != 1 || got.Trigger != "" || got.LastError != nil {
 		s.t.Errorf("the healthy session was disturbed: %s", show(&got))
 	}
-	s.release()
-	s.clean()
-}
-
-// clean checks that nothing is left once both sessions have ended.
-func (s *stage) clean() {
+	s.release(theirs, ours)
 	s.gone("sockets", func() int { return s.foe.sockets() + s.friend.sockets() }, 0)
 	ctx, cancel := context.WithTimeout(context.Background(), releaseTime)
 	defer cancel()
@@ -132,14 +122,13 @@ func (s *stage) clean() {
 	}
 }
 
-// release ends both sessions, within their time.
-func (s *stage) release() {
-	s.released = true
+// release ends sessions, within their time.
+func (s *stage) release(ids ...mcp.SessionID) {
 	begun := time.Now()
-	for _, id := range []mcp.SessionID{theirs, ours} {
+	for _, id := range ids {
 		s.rt.Release(id, begun.Add(releaseTime/2))
 	}
-	for _, id := range []mcp.SessionID{theirs, ours} {
+	for _, id := range ids {
 		for !s.rt.Release(id, time.Time{}).Done {
 			if time.Since(begun) > releaseTime {
 				s.t.Errorf("the release of %s is not done after %s", id, releaseTime)
