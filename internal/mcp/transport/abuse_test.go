@@ -5,7 +5,6 @@ package transport
 
 import (
 	"bufio"
-	"bytes"
 	"compress/gzip"
 	"context"
 	"encoding/json"
@@ -22,22 +21,18 @@ import (
 	"github.com/mooring-dev/mooring/internal/mcp/wire"
 )
 
-// gzipped answers with 64 MiB of spaces, compressed, though nothing compressed was asked for.
-func gzipped(t *testing.T) func(http.ResponseWriter, *http.Request, string) {
+// gzipped answers with what would be right if it were not compressed, and which nobody asked to be compressed.
+func gzipped(t *testing.T, mediaType, body string) func(http.ResponseWriter, *http.Request, string) {
 	t.Helper()
-	var bomb bytes.Buffer
-	w := gzip.NewWriter(&bomb)
-	for range 64 {
-		_, _ = w.Write(bytes.Repeat([]byte(" "), 1<<20))
-	}
-	_ = w.Close()
-	return func(w http.ResponseWriter, r *http.Request, _ string) {
+	return func(w http.ResponseWriter, r *http.Request, id string) {
 		if got := r.Header.Get("Accept-Encoding"); got != "identity" {
 			t.Errorf("Accept-Encoding: %s", got)
 		}
 		w.Header().Set("Content-Encoding", "gzip")
-		w.Header().Set("Content-Type", mediaJSON)
-		_, _ = w.Write(bomb.Bytes())
+		w.Header().Set("Content-Type", mediaType)
+		packed := gzip.NewWriter(w)
+		_, _ = io.WriteString(packed, strings.ReplaceAll(body, "ID", id))
+		_ = packed.Close()
 	}
 }
 
@@ -80,7 +75,7 @@ func TestHostileAnswers(t *testing.T) {
 		status     int
 		retryAfter time.Duration
 	}{
-		"gzip bomb":         {answer: gzipped(t), want: &ProtocolError{}},
+		"gzip bomb":         {answer: gzipped(t, mediaJSON, `{"jsonrpc":"2.0","id":ID,"result":{"a":"`+mb+`"}}`), want: &ProtocolError{}},
 		"200 MiB":           {answer: endless(mediaJSON, "", mb, 0), want: &ProtocolError{}},
 		"announced 200 MiB": {answer: status(200, "Content-Type", mediaJSON, "Content-Length", "209715200"), want: &ProtocolError{}},
 		"endless line":      {answer: endless(mediaStream, "data: ", mb, 0), want: &ProtocolError{}},
@@ -132,7 +127,7 @@ func TestHostileSSE(t *testing.T) {
 		answer func(http.ResponseWriter, *http.Request, string)
 		want   error
 	}{
-		"gzip bomb":       {gzipped(t), &ProtocolError{}},
+		"gzip bomb":       {gzipped(t, mediaStream, "event: endpoint\ndata: /post\n\n"), &ProtocolError{}},
 		"endless line":    {endless(mediaStream, "data: ", mb, 0), &ProtocolError{}},
 		"other events":    {endless(mediaStream, "", "data: {}\n\n", 0), &ProtocolError{}},
 		"no event stream": {raw(mediaJSON, "{}"), &ProtocolError{}},

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/mooring-dev/mooring/internal/mcp/instructions"
 	"github.com/mooring-dev/mooring/internal/mcp/wire"
 )
 
@@ -142,7 +143,9 @@ func readDiscovery(raw json.RawMessage) (*discovery, error) {
 	if json.Unmarshal(orNull(result.Get("supportedVersions")), &found.versions) != nil || found.versions == nil {
 		return nil, errNoDiscovery
 	}
-	found.info = describe(result)
+	if found.info, err = describe(result); err != nil {
+		return nil, err
+	}
 	if meta, err := wire.ParseObject(orEmpty(result.Get("_meta"))); err == nil {
 		if info, err := wire.ParseObject(meta.Get(wire.MetaServerInfo)); err == nil {
 			found.info.ServerInfo = info
@@ -158,17 +161,19 @@ func orNull(v json.RawMessage) json.RawMessage {
 	return v
 }
 
-// describe reads what initialize and discover results have in common.
-func describe(result wire.Object) Info {
-	var info Info
+// describe reads what initialize and discover results have in common. Instructions that are no text fail the attempt
+// (INS-01).
+func describe(result wire.Object) (info Info, err error) {
 	if object, err := wire.ParseObject(result.Get("capabilities")); err == nil {
 		info.Capabilities = object
 	}
 	if object, err := wire.ParseObject(result.Get("serverInfo")); err == nil {
 		info.ServerInfo = object
 	}
-	info.Instructions, _ = result.String("instructions")
-	return info
+	if info.Instructions, err = instructions.Source(result.Get("instructions")); err != nil {
+		return Info{}, &ProtocolError{What: "the instructions are no string"}
+	}
+	return info, nil
 }
 
 // choose takes a version that both sides speak.
@@ -280,7 +285,9 @@ func (c *Conn) initialize(ctx context.Context) error {
 	if !slices.Contains(wire.LegacyVersions(), version) {
 		return &VersionError{}
 	}
-	c.info = describe(result)
+	if c.info, err = describe(result); err != nil {
+		return err
+	}
 	c.info.Era, c.info.ProtocolVersion = EraLegacy, version
 	c.version = version
 	c.ready.Store(true) // what comes next may make the server ask

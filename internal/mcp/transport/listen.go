@@ -28,7 +28,7 @@ type Listener struct {
 	// Opened says that the stream is open and what the server agreed to send on it, and whether messages may have been
 	// missed. It may be called again at any time, also because messages came faster than Message took them.
 	Opened func(gap bool, granted Filter)
-	// Refused says that the server answered, and with no stream: the session may be gone.
+	// Refused says that the stream broke, or that the server answered with none: the server or its session may be gone.
 	Refused func()
 	// Message receives notifications, in order.
 	Message func(*wire.Message)
@@ -106,10 +106,14 @@ func (l *listening) lost(err error) bool {
 	return l.unreachable >= maxUnreachable
 }
 
-// report tells of a refusal. 5xx and 429 are no word about the session.
+// report tells of a refusal, or of a stream that ended. 5xx and 429 are no word about the session.
 func (l *listening) report(err error) {
+	if l.to.Refused == nil {
+		return
+	}
 	var status *StatusError
-	if l.to.Refused != nil && errors.As(err, &status) && status.Status < 500 && status.Status != http.StatusTooManyRequests {
+	refused := errors.As(err, &status) && status.Status < 500 && status.Status != http.StatusTooManyRequests
+	if refused || broken(err) {
 		l.to.Refused()
 	}
 }
