@@ -212,6 +212,33 @@ func TestReconnectDelay(t *testing.T) {
 	}
 }
 
+// TestNoStream: a GET that is refused with 405 is normal, and carries what was negotiated (CON-16); a timeout on the way
+// is no loss (REC-15).
+func TestNoStream(t *testing.T) {
+	got := make(chan http.Header, 1)
+	s := newScripted(t, answers{
+		http.MethodGet: func(w http.ResponseWriter, r *http.Request, _ string) {
+			got <- r.Header
+			w.WriteHeader(http.StatusMethodNotAllowed)
+		},
+		wire.MethodToolsCall: func(_ http.ResponseWriter, r *http.Request, _ string) { <-r.Context().Done() },
+		wire.MethodPing:      raw(mediaJSON, `{"jsonrpc":"2.0","id":ID,"result":{}}`),
+	})
+	c := mustDial(t, Config{URL: s.URL})
+	if err := c.Listen(t.Context(), Filter{}, Listener{}); !errors.Is(err, ErrNoStream) {
+		t.Errorf("%v", err)
+	}
+	if h := <-got; h.Get(wire.HeaderSessionID) != "s1" || h.Get(wire.HeaderProtocolVersion) != wire.Version20251125 {
+		t.Errorf("%v", h)
+	}
+	if _, err := c.Do(canceledSoon(t), &Request{Method: wire.MethodToolsCall}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("%v", err)
+	}
+	if err := c.Check(t.Context()); err != nil {
+		t.Errorf("after a timeout: %v", err)
+	}
+}
+
 // TestQuestionOnACall says on which call's stream a server asked (bridge row 12), and answers by a POST of its own.
 func TestQuestionOnACall(t *testing.T) {
 	answered := make(chan struct{})

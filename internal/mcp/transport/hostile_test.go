@@ -170,6 +170,7 @@ func TestDialerDecides(t *testing.T) {
 	}
 }
 
+// TestCloseEndsTheSession deletes what the server keeps for us (DEV-55), and asks no more than once.
 func TestCloseEndsTheSession(t *testing.T) {
 	for name, tc := range map[string]struct {
 		answer    func(http.ResponseWriter, *http.Request, string)
