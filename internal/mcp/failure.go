@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/mooring-dev/mooring/internal/mcp/catalog"
+	"github.com/mooring-dev/mooring/internal/mcp/content"
 	"github.com/mooring-dev/mooring/internal/mcp/transport"
 	"github.com/mooring-dev/mooring/internal/mcp/wire"
 )
@@ -44,6 +45,7 @@ func classify(err error) cause {
 		version  *transport.VersionError
 		redirect *transport.RedirectError
 		list     *catalog.ListError
+		entries  *content.ListError
 		timeout  *transport.TimeoutError
 		protocol *transport.ProtocolError
 	)
@@ -58,6 +60,8 @@ func classify(err error) cause {
 		return cause{reason: FailureRedirected, message: redirect.Error(), final: true}
 	case errors.As(err, &list):
 		return cause{reason: FailureCatalog, message: list.Error()}
+	case errors.As(err, &entries):
+		return cause{reason: FailureCatalog, message: entries.Error()}
 	case errors.Is(err, transport.ErrSessionLost):
 		return cause{reason: FailureUnreachable, message: transport.ErrSessionLost.Error()}
 	case errors.As(err, &timeout):

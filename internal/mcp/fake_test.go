@@ -37,8 +37,8 @@ type fake struct {
 	results  map[string]string                   // by method, instead of "no such method"
 	handle   func(m *wire.Message, a *answer) bool
 	asked    []*wire.Message // every request and notification
-	hold     chan struct{}                       // initialize waits for it
-	sessions map[string]bool                     // live ones
+	hold     chan struct{}   // initialize waits for it
+	sessions map[string]bool // live ones
 	began    int
 	ended    int
 	lists    int

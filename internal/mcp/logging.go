@@ -101,7 +101,7 @@ func (l *live) logged(params json.RawMessage) {
 	s := l.c.session
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.conns[l.c.server.Name] == l.c && s.ending == nil {
+	if s.conns[l.c.server.Name] == l.c && s.ending == nil { // also while it is being made
 		s.record(l.c.server.Name, entry)
 	}
 }
@@ -144,7 +144,7 @@ func (r *Runtime) SetLogLevel(ctx context.Context, id SessionID, server string, 
 	s := o.l.c.session
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if o.l.c.live != o.l {
+	if !o.l.serving() {
 		return &CallError{Method: wire.MethodSetLevel, Reason: CallNotConnected}
 	}
 	o.l.c.level = levelChoice{level}

@@ -192,6 +192,9 @@ func (r *Runtime) Subscribe(ctx context.Context, id SessionID, server, uri strin
 		return nil
 	}
 	o.l.c.wanted.remove(uri)
+	if o.l.serving() {
+		o.l.c.wanted.show(o.l.c)
+	}
 	if err == nil {
 		err = o.l.denied[uri]
 	}

@@ -136,9 +136,8 @@ func (l *live) syncSubscriptions(ctx context.Context, resources, templates *cont
 		}
 	}
 	l.active, l.denied = active, failed
-	if l.c.live == l {
-		l.c.view.Subscriptions = l.c.wanted.list(active)
-		s.publish(false)
+	if l.serving() {
+		l.c.wanted.show(l.c)
 	}
 }
 
@@ -250,7 +249,9 @@ func (l *live) missed(uris []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, uri := range uris {
-		l.c.updated(uri)
+		if l.serving() {
+			l.c.updated(uri)
+		}
 	}
 }
 
@@ -264,9 +265,21 @@ func (l *live) resourceUpdated(params json.RawMessage) {
 	s := l.c.session
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if l.c.live == l && l.active[uri] && s.ending == nil {
+	if l.serving() && l.active[uri] {
 		l.c.updated(uri)
 	}
+}
+
+// serving reports whether this generation is the one that the session uses (SUB-08). It is called with mu held.
+func (l *live) serving() bool {
+	s := l.c.session
+	return l.c.live == l && s.conns[l.c.server.Name] == l.c && s.ending == nil
+}
+
+// show puts what is wanted into the view. It is called with mu held.
+func (w *wanted) show(c *connection) {
+	c.view.Subscriptions = w.list(c.activeSet())
+	c.session.publish(false)
 }
 
 // updated tells of one update. It is called with mu held.
