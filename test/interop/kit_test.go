@@ -104,6 +104,7 @@ func newRig(t *testing.T, server mcp.Server, subscriptions ...string) *rig {
 	})
 	server.Name, server.Fingerprint = name, "1"
 	server.Policy.Logging = mcp.Logging{Level: logs.Debug}
+	server.Policy.Recovery = mcp.Recovery{MaxAttempts: 20, InitialDelay: 100 * time.Millisecond, MaxDelay: time.Second}
 	desired := mcp.Desired{Servers: []mcp.Server{server}}
 	for _, uri := range subscriptions {
 		desired.Subscriptions = append(desired.Subscriptions, mcp.Subscription{Server: name, URI: uri})

@@ -35,6 +35,7 @@ func (o *offer) use(t *testing.T, s started) {
 	}{
 		{"describes itself", o.describes, true},
 		{"lists", o.lists, true},
+		{"refused subscription", o.refused, o.deaf},
 		{"updates", o.updated, o.updates != nil}, // before something else changes what is subscribed to
 		{"tools", o.callsTools, true},
 		{"resources", o.readsResources, o.reads != nil},
@@ -234,6 +235,18 @@ func (o *offer) updated(r *rig) {
 	})
 }
 
+// refused subscribes where the server refuses it: nothing is left behind (SUB-02).
+func (o *offer) refused(r *rig) {
+	var call *mcp.CallError
+	err := r.Subscribe(r.t.Context(), id, name, o.resources[0])
+	if !errors.As(err, &call) || call.Reason != mcp.CallRPCError || call.OutcomeUnknown() {
+		r.t.Errorf("%v", err)
+	}
+	if s := r.subscription(o.resources[0]); s != nil {
+		r.t.Errorf("subscription %+v", s)
+	}
+}
+
 // subscription is one as the snapshot shows it, nil if it does not.
 func (r *rig) subscription(uri string) *mcp.SubscriptionSnapshot {
 	r.t.Helper()
@@ -280,7 +293,7 @@ func (o *offer) lacks(r *rig) {
 			_, err := r.Complete(ctx, id, name, completion.Request{Ref: completion.Ref{Type: completion.PromptRef, Name: "nothing"}})
 			return err
 		}},
-		{"subscriptions", o.updates != nil, func() error { return r.Subscribe(ctx, id, name, "test://nothing") }},
+		{"subscriptions", o.updates != nil || o.deaf, func() error { return r.Subscribe(ctx, id, name, "test://nothing") }},
 		{"logging", o.logs != nil, func() error { return r.SetLogLevel(ctx, id, name, logs.Error) }},
 	} {
 		if part.has {
@@ -299,16 +312,23 @@ func (o *offer) changed(r *rig) {
 	if _, texts := r.call(o.change.by); !strings.Contains(texts, o.change.by.want) {
 		r.t.Fatalf("%s: %s", o.change.by.name, texts)
 	}
+	reason := mcp.ReasonNotification
+	if o.deaf {
+		reason = mcp.ReasonManual
+		if err := r.Refresh(r.t.Context(), id, name); err != nil {
+			r.t.Fatalf("refresh: %v", err)
+		}
+	}
 	for kind, entry := range o.change.list {
 		event := r.await("more "+string(kind), func(e *mcp.Event) bool { return e.Kind == mcp.EventContent && e.List == kind })
-		if !slices.Equal(event.Added, []string{entry}) || len(event.Removed) > 0 || event.Reason != mcp.ReasonNotification {
+		if !slices.Equal(event.Added, []string{entry}) || len(event.Removed) > 0 || event.Reason != reason {
 			r.t.Errorf("event %+v", event)
 		}
 	}
 	if o.change.tool != "" {
 		event := r.await("more tools", func(e *mcp.Event) bool { return e.Kind == mcp.EventTools })
 		tool := r.tool(o.change.tool)
-		if tool == nil || !slices.Equal(event.Added, []string{tool.Name}) || event.Reason != mcp.ReasonNotification {
+		if tool == nil || !slices.Equal(event.Added, []string{tool.Name}) || event.Reason != reason {
 			r.t.Fatalf("event %+v, tool %+v", event, tool)
 		}
 		if _, texts := r.call(toolCall{name: o.change.tool}); texts != "grown up" {

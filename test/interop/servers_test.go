@@ -6,7 +6,6 @@
 package interop
 
 import (
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -35,6 +34,8 @@ type offer struct {
 	logged        []string
 	updates       *updates
 	change        *change
+	// deaf says that it declares subscriptions and changes of its lists, and can tell of neither.
+	deaf bool
 }
 
 // toolCall is a call by the server's own name of the tool, and a part of the text that comes back.
@@ -123,7 +124,7 @@ const document = "demo://resource/static/document/instructions.md"
 
 var modern = offer{
 	version: "2026-07-28", info: "modern", instructions: "Call echo first.",
-	tools:     []string{"echo", "grow", "log", "progress", "touch"},
+	tools:     []string{"echo", "grow", "log", "progress", "touch", "wait", "waits"},
 	resources: []string{"modern://note"},
 	templates: []string{"modern://city/{name}"},
 	prompts:   []string{"visit"},
@@ -150,6 +151,31 @@ var modern = offer{
 		by: toolCall{name: "grow", want: "grown"}, tool: "grown",
 		list: map[content.Kind]string{content.Resources: "modern://grown", content.Prompts: "grown"},
 	},
+}
+
+// legacy is the modern server in the era before.
+func legacy() offer {
+	o := modern
+	o.version = "2025-11-25"
+	return o
+}
+
+// stateless is the modern server in the era before over HTTP: it keeps nothing between requests.
+func stateless() offer {
+	o := legacy()
+	o.deaf, o.updates = true, nil
+	o.reads = map[string]string{"modern://note": "modern://note after 0"}
+	return o
+}
+
+// inLegacy has a server spoken to in the era before.
+func inLegacy(start starter) starter {
+	return func(t *testing.T) started {
+		t.Helper()
+		s := start(t)
+		s.server = s.in(mcp.EraLegacy)
+		return s
+	}
 }
 
 func touch(uri string) toolCall {
@@ -225,19 +251,10 @@ func TestServers(t *testing.T) {
 		}), memory},
 		{"sequential-thinking", of(servers.SequentialThinking), thinking},
 		{"modern over Streamable HTTP", over(mcp.TransportHTTP, servers.ModernNode), modern},
-		{"modern over stdio", bridged(func(*testing.T) (argv, env []string, err error) {
-			argv, err = servers.ModernCommand("stdio")
-			return argv, nil, err
-		}), modern},
+		{"modern over stdio", bridged(modernStdio), modern},
+		{"modern in the legacy era over stdio", inLegacy(bridged(modernStdio)), legacy()},
+		{"modern in the legacy era over HTTP", inLegacy(over(mcp.TransportHTTP, servers.ModernNode)), stateless()},
 	} {
 		t.Run(server.name, func(t *testing.T) { server.offer.use(t, server.start(t)) })
 	}
-}
-
-// of starts a reference server behind a bridge.
-func of(p servers.Package, args ...string) starter {
-	return bridged(func(*testing.T) (argv, env []string, err error) {
-		argv, err = p.Command(args...)
-		return argv, []string{"PATH=" + os.Getenv("PATH")}, err
-	})
 }

@@ -19,8 +19,9 @@ import (
 
 // started is a server that runs, or that its bridge runs for whoever connects.
 type started struct {
-	server mcp.Server
-	bridge *servers.Bridged // of stdio servers
+	server  mcp.Server
+	process *servers.Process // of servers that listen
+	bridge  *servers.Bridged // of stdio servers
 }
 
 // starter starts a server that ends with the test.
@@ -35,7 +36,7 @@ func over(transport mcp.Transport, start func(context.Context, *os.File) (*serve
 			t.Fatal(err)
 		}
 		t.Cleanup(p.Stop)
-		return started{server: mcp.Server{Transport: transport, HTTP: mcp.Endpoint{URL: p.URL}}}
+		return started{server: mcp.Server{Transport: transport, HTTP: mcp.Endpoint{URL: p.URL}}, process: p}
 	}
 }
 
@@ -59,6 +60,20 @@ func bridged(command func(t *testing.T) (argv, env []string, err error)) starter
 			bridge: b,
 		}
 	}
+}
+
+// of starts a reference server behind a bridge.
+func of(p servers.Package, args ...string) starter {
+	return bridged(func(*testing.T) (argv, env []string, err error) {
+		argv, err = p.Command(args...)
+		return argv, nil, err
+	})
+}
+
+// modernStdio starts the modern server behind a bridge.
+func modernStdio(*testing.T) (argv, env []string, err error) {
+	argv, err = servers.ModernCommand("stdio")
+	return argv, nil, err
 }
 
 // bridgeBinary builds mooring-bridge.

@@ -23,6 +23,7 @@ type Process struct {
 	// URL is its MCP endpoint.
 	URL  string
 	cmd  *exec.Cmd
+	port int
 	done chan struct{}
 }
 
@@ -60,36 +61,62 @@ func ConformanceGo(ctx context.Context, log *os.File) (*Process, error) {
 }
 
 func start(ctx context.Context, cmd *exec.Cmd, port int, path string, log *os.File) (*Process, error) {
-	// Whoever listens there already would be taken for the server.
-	var d net.Dialer
-	if c, err := d.DialContext(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port))); err == nil {
-		return nil, errors.Join(fmt.Errorf("port %d is in use by another process", port), c.Close())
-	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if log != nil {
 		cmd.Stdout, cmd.Stderr = log, log
 	}
-	if err := cmd.Start(); err != nil {
-		return nil, fmt.Errorf("start %s: %w", filepath.Base(cmd.Path), err)
-	}
-	p := &Process{URL: fmt.Sprintf("http://127.0.0.1:%d%s", port, path), cmd: cmd, done: make(chan struct{})}
-	go func() {
-		_ = cmd.Wait()
-		close(p.done)
-	}()
-	if err := p.awaitListening(ctx, port); err != nil {
-		p.Stop()
+	p := &Process{URL: fmt.Sprintf("http://127.0.0.1:%d%s", port, path), cmd: cmd, port: port}
+	if err := p.run(ctx); err != nil {
 		return nil, err
 	}
 	return p, nil
 }
 
-func (p *Process) awaitListening(ctx context.Context, port int) error {
+// run starts the process and waits until it listens.
+func (p *Process) run(ctx context.Context) error {
+	// Whoever listens there already would be taken for the server.
+	var d net.Dialer
+	if c, err := d.DialContext(ctx, "tcp", p.address()); err == nil {
+		return errors.Join(fmt.Errorf("port %d is in use by another process", p.port), c.Close())
+	}
+	if err := p.cmd.Start(); err != nil {
+		return fmt.Errorf("start %s: %w", filepath.Base(p.cmd.Path), err)
+	}
+	done := make(chan struct{})
+	p.done = done
+	go func(cmd *exec.Cmd) {
+		_ = cmd.Wait()
+		close(done)
+	}(p.cmd)
+	if err := p.awaitListening(ctx); err != nil {
+		p.Stop()
+		return err
+	}
+	return nil
+}
+
+// Restart kills the server and starts another one like it at the same port, which knows nothing of the first one's clients.
+func (p *Process) Restart(ctx context.Context) error {
+	p.Stop()
+	old := p.cmd
+	p.cmd = exec.Command(old.Path, old.Args[1:]...) //nolint:noctx // outlives ctx
+	p.cmd.Env, p.cmd.SysProcAttr, p.cmd.Stdout, p.cmd.Stderr = old.Env, old.SysProcAttr, old.Stdout, old.Stderr
+	return p.run(ctx)
+}
+
+// Signal sends the server a signal.
+func (p *Process) Signal(signal syscall.Signal) error {
+	return syscall.Kill(-p.cmd.Process.Pid, signal)
+}
+
+func (p *Process) address() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(p.port)) }
+
+func (p *Process) awaitListening(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	var d net.Dialer
 	for {
-		if c, err := d.DialContext(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port))); err == nil {
+		if c, err := d.DialContext(ctx, "tcp", p.address()); err == nil {
 			return c.Close()
 		}
 		select {

@@ -23,6 +23,8 @@ const read = uri => ({ contents: [{ uri: uri.href, mimeType: 'text/plain', text:
 // What outlives a request: over HTTP a server object is made for each.
 let grown = false;
 let touched = 0;
+let waiting = 0;
+let aborted = 0;
 
 function tools(server) {
     server.registerTool('echo', { description: 'Repeats a text.', inputSchema: z.object({ text: z.string() }) }, args =>
@@ -52,6 +54,16 @@ function tools(server) {
         await way.updated(server, args.uri);
         return text(`touched ${touched}`);
     });
+    server.registerTool('wait', { description: 'Waits until it is cancelled.' }, async ctx => {
+        const { signal } = ctx.mcpReq;
+        waiting++;
+        await new Promise(resolve => signal.addEventListener('abort', resolve, { once: true }));
+        aborted++;
+        return text('cancelled');
+    });
+    server.registerTool('waits', { description: 'Says how many calls of wait began, and how many were cancelled.' }, () =>
+        text(`${waiting} began, ${aborted} were cancelled`)
+    );
 }
 
 function resources(server) {
@@ -83,7 +95,21 @@ function more(server) {
     }));
 }
 
-function serve() {
+// Before 2026-07-28 subscriptions are requests, which the SDK leaves to the server.
+function subscriptions(server) {
+    const subscribed = new Set();
+    server.server.setRequestHandler('resources/subscribe', request => {
+        subscribed.add(request.params.uri);
+        return {};
+    });
+    server.server.setRequestHandler('resources/unsubscribe', request => {
+        subscribed.delete(request.params.uri);
+        return {};
+    });
+    return uri => subscribed.has(uri);
+}
+
+function serve({ era }) {
     const server = new McpServer(
         { name: 'modern', version: '1.0.0' },
         {
@@ -102,6 +128,7 @@ function serve() {
     if (grown) {
         more(server);
     }
+    way.begin?.(server, era);
     return server;
 }
 
@@ -124,11 +151,22 @@ function overHTTP() {
     };
 }
 
+// One server object serves the whole connection.
 function overStdio() {
+    let wanted = () => true; // 2026-07-28: the SDK knows
     serveStdio(serve, { onerror: error => console.error(error) });
     return {
-        changed: more, // one server object serves the whole connection, and says itself what is new
-        updated: (server, uri) => server.server.sendResourceUpdated({ uri })
+        begin: (server, era) => {
+            if (era === 'legacy') {
+                wanted = subscriptions(server);
+            }
+        },
+        changed: more, // it says itself what is new
+        updated: async (server, uri) => {
+            if (wanted(uri)) {
+                await server.server.sendResourceUpdated({ uri });
+            }
+        }
     };
 }
 

@@ -1,0 +1,138 @@
+// Copyright The Mooring Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build e2e
+
+package interop
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mooring-dev/mooring/internal/mcp"
+	"github.com/mooring-dev/mooring/internal/mcp/logs"
+	"github.com/mooring-dev/mooring/internal/mcp/wire"
+	"github.com/mooring-dev/mooring/test/servers"
+)
+
+// ways are the modern server's, in both eras.
+var ways = []struct {
+	name  string
+	start starter
+	era   mcp.Era
+}{
+	{"modern over Streamable HTTP", over(mcp.TransportHTTP, servers.ModernNode), mcp.EraAuto},
+	{"modern over stdio", bridged(modernStdio), mcp.EraAuto},
+	{"legacy over stdio", bridged(modernStdio), mcp.EraLegacy},
+}
+
+func (s started) in(era mcp.Era) mcp.Server {
+	server := s.server
+	server.HTTP.Era, server.Stdio.Era = era, era
+	return server
+}
+
+// CALL-07: the server is told when its answer is wanted no more, and ends the call.
+func TestServerIsToldOfAnAbort(t *testing.T) {
+	for _, way := range ways {
+		t.Run(way.name, func(t *testing.T) {
+			s := way.start(t)
+			r := newRig(t, s.in(way.era))
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			outcome := make(chan error, 1)
+			go func() {
+				_, err := r.Call(ctx, id, mcp.CallRequest{Tool: "mcp__one__wait"})
+				outcome <- err
+			}()
+			r.waits("1 began, 0 were cancelled")
+			cancel()
+			var call *mcp.CallError
+			if err := <-outcome; !errors.As(err, &call) || call.Reason != mcp.CallAborted {
+				t.Errorf("%v", err)
+			}
+			r.waits("1 began, 1 were cancelled")
+		})
+	}
+}
+
+// A session that ends cancels the calls that are in flight, and ends in time whatever they do (DSP-02).
+func TestReleaseDuringACall(t *testing.T) {
+	for _, way := range ways {
+		t.Run(way.name, func(t *testing.T) {
+			s := way.start(t)
+			r := newRig(t, s.in(way.era))
+			outcome := make(chan error, 1)
+			go func() {
+				_, err := r.Call(t.Context(), id, mcp.CallRequest{Tool: "mcp__one__wait"})
+				outcome <- err
+			}()
+			r.waits("1 began, 0 were cancelled")
+			begin := time.Now()
+			s.released(r)
+			if took := time.Since(begin); took > 5*time.Second {
+				t.Errorf("the release took %s", took)
+			}
+			var call *mcp.CallError
+			if err := <-outcome; !errors.As(err, &call) || !call.OutcomeUnknown() {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}
+
+// waits polls what the server says of the tool wait.
+func (r *rig) waits(want string) {
+	r.t.Helper()
+	eventually(r.t, patience, func() string {
+		if _, texts := r.call(toolCall{name: "waits"}); texts != want {
+			return texts
+		}
+		return ""
+	})
+}
+
+// LOG-05: a level that is chosen reaches the server, which then sends nothing below it. Over HTTP a modern server's
+// messages come with the call that made them.
+func TestLogLevelReachesTheServer(t *testing.T) {
+	s := over(mcp.TransportHTTP, servers.ModernNode)(t)
+	r := newRig(t, s.server)
+	for _, step := range []struct {
+		level logs.Level
+		want  []string
+	}{
+		{logs.Debug, []string{"debug", "info", "error"}},
+		{logs.Info, []string{"info", "error"}},
+		{logs.Critical, nil},
+	} {
+		if err := r.SetLogLevel(t.Context(), id, name, step.level); err != nil {
+			t.Fatalf("%s: %v", step.level, err)
+		}
+		if got := r.synced().LogLevel; got != step.level {
+			t.Errorf("the snapshot shows %q", got)
+		}
+		var came []string
+		r.call(toolCall{name: "log", notify: func(m *wire.Message) {
+			params, _ := wire.ParseObject(m.Params)
+			if level, ok := params.String("level"); ok && m.Method == wire.MethodMessage {
+				came = append(came, level)
+			}
+		}})
+		if !slices.Equal(came, step.want) {
+			t.Errorf("at %s came %q", step.level, came)
+		}
+	}
+}
+
+// A result that says isError is a result: it comes as the server sent it.
+func TestErrorsOfToolsAreResults(t *testing.T) {
+	r := newRig(t, over(mcp.TransportHTTP, servers.ModernNode)(t).server)
+	raw, texts := r.call(toolCall{name: "echo", arguments: `{"text":7}`})
+	if result, err := wire.ParseObject(raw); err != nil || string(result.Get("isError")) != "true" || !strings.Contains(texts, "text") {
+		t.Errorf("%s", raw)
+	}
+}
