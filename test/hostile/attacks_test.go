@@ -69,7 +69,7 @@ func drip(p net.Conn, text string) {
 	}()
 	tick := time.NewTicker(dripPause)
 	defer tick.Stop()
-	for i := 0; i < len(text); i++ {
+	for i := range len(text) {
 		if _, err := p.Write([]byte{text[i]}); err != nil {
 			break
 		}
@@ -90,7 +90,8 @@ func dripBody(x *exchange) {
 	body := x.response(x.id(), callResult)
 	tick := time.NewTicker(dripPause)
 	defer tick.Stop()
-	for i := 0; i < len(body) && x.write(body[i:i+1]) == nil; i++ {
+	for i := range len(body) {
+		_ = x.write(body[i : i+1])
 		x.flush()
 		select {
 		case <-tick.C:

@@ -64,6 +64,17 @@ func TestHangingAttempt(t *testing.T) {
 	})
 }
 
+// TestHangingEnd: a server that does not confirm the end of its session holds nobody up, and is named.
+func TestHangingEnd(t *testing.T) {
+	s := begin(t, play{policy: quick()})
+	s.connects("a good beginning")
+	s.foe.turn(http.MethodDelete, hang)
+	s.release(theirs) // within its time
+	if n := s.foe.times(http.MethodDelete); n != 1 {
+		t.Errorf("the server was told %d times", n)
+	}
+}
+
 // besides makes the hanging server behave for all but what hangs, and adds a healthy server to its session.
 func (s *stage) besides() {
 	s.t.Helper()

@@ -82,7 +82,7 @@ func honest(x *exchange) {
 	case x.r.Method == http.MethodGet && !x.s.modern:
 		x.head(mediaStream)
 		x.flush()
-		x.s.join(x, &stream{out: make(chan string, 1<<14)})
+		x.s.join(x, newStream(""))
 	case x.r.Method != http.MethodPost:
 		x.w.WriteHeader(http.StatusOK)
 	case !x.m.IsRequest():
@@ -119,7 +119,7 @@ func (x *exchange) respond() {
 // listen grants all that a subscription asks for.
 func (x *exchange) listen() {
 	params, _ := wire.ParseObject(x.m.Params)
-	one := &stream{id: x.id(), out: make(chan string, 1<<14)}
+	one := newStream(x.id())
 	x.head(mediaStream)
 	if x.event(one.notification(wire.MethodListenAcknowledged, `"notifications":`+string(params.Get("notifications")))) == nil {
 		x.s.join(x, one)

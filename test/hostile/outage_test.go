@@ -39,7 +39,7 @@ func TestKill(t *testing.T) {
 		if got.Trigger != mcp.TriggerTransportError && got.Trigger != mcp.TriggerHealthCheck {
 			t.Errorf("REC-12: %s", show(&got))
 		}
-		s.fails(mcp.CallNotConnected)
+		s.fails(mcp.CallNotConnected, false)
 		s.foe.start()
 		if got = s.recovers(); !got.Recovered || !got.Subscriptions[0].Active {
 			t.Errorf("SUB-05: %s, %+v", show(&got), got.Subscriptions)
@@ -179,6 +179,7 @@ func (s *stage) returns(request func(context.Context) error, hangs func() bool, 
 	case <-time.After(releaseTime):
 		s.t.Errorf("the request had not returned %s after its connection had ended", releaseTime)
 		cancel()
-		<-ended
+		err := <-ended
+		s.t.Logf("and then with %v", err)
 	}
 }

@@ -224,15 +224,15 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a(x)
 }
 
-// push sends a notification on every open stream; params are members of an object.
+// push sends a notification on every open stream, as fast as the client takes it; params are members of an object.
 func (s *server) push(method, params string) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	for one := range s.streams {
+	streams := slices.Collect(maps.Keys(s.streams))
+	s.mu.Unlock()
+	for _, one := range streams {
 		select {
 		case one.out <- one.notification(method, params):
-		default:
-			s.t.Error("a stream of the server is full")
+		case <-one.left:
 		}
 	}
 }
@@ -246,8 +246,13 @@ func (s *server) listened() bool {
 
 // stream is what a client listens on. id is that of the subscription in the modern era.
 type stream struct {
-	id  string
-	out chan string
+	id   string
+	out  chan string
+	left chan struct{} // closed when nobody listens any more
+}
+
+func newStream(id string) *stream {
+	return &stream{id: id, out: make(chan string, 64), left: make(chan struct{})}
 }
 
 func (s *stream) notification(method, params string) string {
@@ -266,6 +271,7 @@ func (s *server) join(x *exchange, one *stream) {
 	s.streams[one] = struct{}{}
 	s.mu.Unlock()
 	defer func() {
+		close(one.left)
 		s.mu.Lock()
 		delete(s.streams, one)
 		s.mu.Unlock()

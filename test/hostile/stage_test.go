@@ -8,6 +8,7 @@ import (
 	"errors"
 	"net"
 	"os"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -73,6 +74,7 @@ type stage struct {
 	meter     *meter
 	files     int
 	leaks     goleak.Option
+	changes   atomic.Int64 // of the hostile session, that somebody was told of
 }
 
 // begin opens a stage, which ends with the test.
@@ -83,7 +85,11 @@ func begin(t *testing.T, p play) *stage {
 	if p.before != nil {
 		p.before(s.foe)
 	}
-	s.rt = mcp.New(mcp.Options{Egress: &net.Dialer{}, RestRetry: never})
+	s.rt = mcp.New(mcp.Options{Egress: &net.Dialer{}, RestRetry: never, OnChange: func(id mcp.SessionID) {
+		if id == theirs {
+			s.changes.Add(1)
+		}
+	}})
 	t.Cleanup(s.end)
 	theirDesired := mcp.Desired{Servers: []mcp.Server{s.to(s.foe, p.policy)}}
 	for _, uri := range p.subscriptions {
@@ -228,16 +234,14 @@ func (s *stage) call() error {
 	return err
 }
 
-// fails makes one tools/call in the hostile session that must fail in a way.
-func (s *stage) fails(reason mcp.CallReason) *mcp.CallError {
+// fails makes one tools/call in the hostile session that must fail in a way, and in doubt or not: whether it took effect.
+func (s *stage) fails(reason mcp.CallReason, doubt bool) {
 	s.t.Helper()
 	err := s.call()
 	var call *mcp.CallError
-	if !errors.As(err, &call) || call.Reason != reason {
-		s.t.Errorf("the call ended with %v, want %s", err, reason)
-		return &mcp.CallError{}
+	if !errors.As(err, &call) || call.Reason != reason || call.OutcomeUnknown() != doubt {
+		s.t.Errorf("the call ended with %v (outcome unknown: %t), want %s (%t)", err, call != nil && call.OutcomeUnknown(), reason, doubt)
 	}
-	return call
 }
 
 // refresh lists again and waits for it.

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -103,6 +104,61 @@ func TestFlappingList(t *testing.T) {
 		}
 		s.recovers()
 	})
+}
+
+// TestFloodOfUpdates: 10,000 updates of a resource are one word about it to whoever watches, the newest (REG-34, DEV-52), and
+// few to whoever writes status.
+func TestFloodOfUpdates(t *testing.T) {
+	eras(t, func(t *testing.T, modern bool) {
+		s := begin(t, play{modern: modern, policy: quick(), subscriptions: []string{"file:///a"}})
+		s.connects("a good beginning")
+		s.eventually("the server is listened to", s.foe.listened)
+		watcher, before, err := s.rt.Watch(theirs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer watcher.Stop()
+		told := s.changes.Load()
+		for range changes {
+			s.foe.push(wire.MethodResourceUpdated, `"uri":"file:///a"`)
+			s.foe.push(wire.MethodResourceUpdated, `"uri":"file:///nobody's"`)
+		}
+		// In the modern era both streams carry it, and only one of them asked for it.
+		s.eventually("all are heard", func() bool {
+			now, ok := s.rt.Snapshot(theirs)
+			return ok && now.Revisions.Content-before.Revisions.Content >= changes
+		})
+		now, _ := s.rt.Snapshot(theirs)
+		events := watcher.Drain()
+		if len(events) != 1 || events[0].Kind != mcp.EventResourceUpdated || events[0].Revision > now.Revisions.Content ||
+			events[0].Revision < before.Revisions.Content+changes {
+			t.Errorf("%d events, of which %+v; content is at %d", len(events), events, now.Revisions.Content)
+		}
+		if n := s.changes.Load() - told; n > 3 {
+			t.Errorf("somebody was told %d times to look again", n)
+		}
+	})
+}
+
+// TestEndlessResumption: a stream that is cut after each event, and resumed, is bounded by its call's time.
+func TestEndlessResumption(t *testing.T) {
+	s := begin(t, play{policy: quick()})
+	s.connects("a good beginning")
+	var id atomic.Int64
+	cut := func(x *exchange) {
+		x.head(mediaStream)
+		_ = x.write("id: e" + strconv.FormatInt(id.Add(1), 10) + "\nretry: 1\n")
+		_ = x.event(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}`)
+	}
+	s.foe.turn(wire.MethodToolsCall, cut)
+	s.foe.turn(http.MethodGet, cut)
+	s.fails(mcp.CallTimeout, true)
+	if n := id.Load(); n < 2 || n > 200 {
+		t.Errorf("resumed %d times", n)
+	}
+	if got := s.recovers(); got.Generation != 1 {
+		t.Errorf("it cost the connection: %s", show(&got))
+	}
 }
 
 // TestNoStreamIsAFact: 405 or 404 on the listening stream is a fact about the server, and asked for once (field report
