@@ -143,16 +143,15 @@ func (c *call) run(ctx context.Context) (json.RawMessage, error) {
 	c.idle.Stop()
 	defer c.idle.Stop()
 
-	request := c.request()
-	raw, err := c.l.conn.Do(timed, request)
+	raw, err := c.l.converse(timed, wire.MethodToolsCall, c.request)
 	if err != nil {
-		return nil, c.failed(ctx, request, err)
+		return nil, err
 	}
 	return c.accept(raw)
 }
 
 // request builds the message. Everything that belongs to a hop is made here, from the body (bridge row 3).
-func (c *call) request() *transport.Request {
+func (c *call) request(more wire.Object) *transport.Request {
 	params := wire.Object{{Name: "name", Value: wire.Quote(c.tool.Name)}}
 	if c.req.Arguments != nil {
 		params = append(params, wire.Member{Name: "arguments", Value: c.req.Arguments})
@@ -169,7 +168,7 @@ func (c *call) request() *transport.Request {
 	if len(meta) > 0 {
 		params = append(params, wire.Member{Name: "_meta", Value: meta.Raw()})
 	}
-	request := &transport.Request{Method: wire.MethodToolsCall, Params: params, OnMessage: c.heard, Token: c.token}
+	request := &transport.Request{Method: wire.MethodToolsCall, Params: append(params, more...), OnMessage: c.heard, Token: c.token}
 	if c.l.conn.Info().Era == transport.EraModern {
 		request.Header = c.header()
 	}
@@ -187,21 +186,10 @@ func (c *call) header() http.Header {
 	return header
 }
 
-// failed says how a call ended that has no result.
-func (c *call) failed(ctx context.Context, request *transport.Request, err error) error {
-	c.l.observe(err)
-	return ended(ctx, wire.MethodToolsCall, err, request.Sent())
-}
-
-// accept takes a result as it is, unless it is a question or a task that this client did not ask for. What it links to
-// may be read from now on (bridge row 8).
+// accept takes a result as it is. What it links to may be read from now on (bridge row 8).
 func (c *call) accept(raw json.RawMessage) (json.RawMessage, error) {
-	c.l.observe(nil)
 	if _, err := wire.ParseObject(raw); err != nil {
 		return nil, &CallError{Reason: CallRejected, Sent: true, Err: err}
-	}
-	if err := complete(c.l, wire.MethodToolsCall, raw); err != nil {
-		return nil, err
 	}
 	for _, uri := range content.Links(raw) {
 		c.l.links.Add(uri)

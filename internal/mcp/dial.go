@@ -20,6 +20,9 @@ func (c *connection) dialConfig() transport.Config {
 	if opts.Egress != nil {
 		cfg.Dialer = opts.Egress
 	}
+	if opts.Ask != nil {
+		cfg.ClientCapabilities, cfg.OnRequest = opts.Capabilities, c.answer
+	}
 	era := c.server.HTTP.Era
 	switch c.server.Transport {
 	case TransportSSE:

@@ -90,6 +90,13 @@ func (l *live) prepare(ctx context.Context) error {
 	info := l.conn.Info()
 	l.instructions = instructions.Normalize(info.Instructions)
 	l.negotiateLevel(ctx)
+	if l.c.server.Transport == TransportSSE || l.c.server.Transport == TransportStdio {
+		l.work.Go(func() {
+			if err := l.conn.Wait(l.c.ctx); err != nil {
+				l.lose(err)
+			}
+		})
+	}
 	l.listen()
 	var err error
 	if l.first, err = l.fetchFirst(ctx); err != nil {

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/mooring-dev/mooring/internal/mcp/catalog"
@@ -67,16 +68,13 @@ func (o *operation) do(ctx context.Context, params wire.Object, name string) (js
 	defer context.AfterFunc(session.calling, func() { cancel(context.Cause(session.calling)) })()
 	timed, stop := context.WithTimeoutCause(ctx, requestLimit, &transport.TimeoutError{Phase: o.method, Limit: requestLimit})
 	defer stop()
-	request := &transport.Request{Method: o.method, Params: params, OnMessage: o.l.heard}
-	if name != "" && o.l.conn.Info().Era == transport.EraModern {
-		request.Header = http.Header{wire.HeaderName: {catalog.EncodeHeaderValue(name)}}
-	}
-	raw, err := o.l.conn.Do(timed, request)
-	o.l.observe(err)
-	if err != nil {
-		return nil, o.failed(ctx, err)
-	}
-	return raw, complete(o.l, o.method, raw)
+	return o.l.converse(timed, o.method, func(more wire.Object) *transport.Request {
+		request := &transport.Request{Method: o.method, Params: slices.Concat(params, more), OnMessage: o.l.heard}
+		if name != "" && o.l.conn.Info().Era == transport.EraModern {
+			request.Header = http.Header{wire.HeaderName: {catalog.EncodeHeaderValue(name)}}
+		}
+		return request
+	})
 }
 
 // failed says how a request ended that has no result.
@@ -240,22 +238,6 @@ func (r *Runtime) Unsubscribe(ctx context.Context, id SessionID, server, uri str
 	return nil
 }
 
-// complete refuses a result that is a question or a task, for neither was offered.
-func complete(l *live, method string, raw json.RawMessage) error {
-	if l.conn.Info().Era != transport.EraModern {
-		return nil
-	}
-	result, err := wire.ParseObject(raw)
-	if err != nil {
-		return &CallError{Method: method, Reason: CallRejected, Sent: true, Err: err}
-	}
-	switch kind, _ := result.String(wire.ResultTypeField); kind {
-	case "", wire.ResultTypeComplete:
-		return nil
-	}
-	return &CallError{Method: method, Reason: CallUnsupported, Sent: true, Answered: true}
-}
-
 // ended says how a request ended that has no result.
 func ended(ctx context.Context, method string, err error, sent bool) *CallError {
 	out := &CallError{Method: method, Reason: CallConnectionLost, Sent: sent, Err: err}
@@ -270,6 +252,8 @@ func ended(ctx context.Context, method string, err error, sent bool) *CallError 
 		out.Reason = CallTimeout
 	case errors.Is(err, errIdle):
 		out.Reason = CallIdle
+	case errors.As(err, &timeout):
+		out.Reason = CallTimeout
 	case ctx.Err() != nil && !errors.Is(err, transport.ErrClosed):
 		out.Reason = CallAborted
 	case errors.As(err, &status) && !status.Answered:
@@ -277,8 +261,6 @@ func ended(ctx context.Context, method string, err error, sent bool) *CallError 
 		out.Reason, out.Answered = CallRejected, status.Status < http.StatusInternalServerError
 	case errors.As(err, &rpc):
 		out.Reason, out.Answered = CallRPCError, true
-	case errors.As(err, &timeout):
-		out.Reason = CallTimeout
 	case errors.As(err, &broken):
 		out.Reason = CallRejected
 	}

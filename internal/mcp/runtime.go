@@ -5,9 +5,12 @@ package mcp
 
 import (
 	"context"
+	"encoding/json"
 	"net"
 	"sync"
 	"time"
+
+	"github.com/mooring-dev/mooring/internal/mcp/wire"
 )
 
 // Dialer opens the sockets of connections and decides where they may lead: an *egress.Policy.
@@ -23,6 +26,11 @@ type Options struct {
 	Egress Dialer
 	// Stdio asks a bridge for a process; without it servers behind bridges cannot be reached.
 	Stdio func(ctx context.Context, bridge Bridge) (net.Conn, error)
+	// Ask answers what servers ask; nil leaves every question unanswered. It is called on goroutines of connections, several
+	// at a time, and must heed ctx. An error is sent to the server as it is.
+	Ask func(ctx context.Context, q Question) (json.RawMessage, *wire.Error)
+	// Capabilities are declared to servers with Ask: what it can answer (CON-03).
+	Capabilities wire.Object
 	// Now is the clock that revisions start from; time.Now.
 	Now func() time.Time
 	// OnChange is told that a session's snapshot or teardown changed. Calls are coalesced, come one at a time and never

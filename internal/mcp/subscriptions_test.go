@@ -29,6 +29,7 @@ func TestSUB02Subscribe(t *testing.T) {
 	rec := record(t, r, "a")
 	update := `{"uri":"r:1"}`
 	f.push(wire.MethodResourceUpdated, update) // SUB-07: nobody subscribed
+	time.Sleep(50 * time.Millisecond)          // it has been heard by then
 	for range 2 {
 		if err := r.Subscribe(t.Context(), "a", "one", "r:1"); err != nil {
 			t.Fatal(err)

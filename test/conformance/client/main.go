@@ -16,6 +16,7 @@ import (
 	"github.com/mooring-dev/mooring/internal/egress"
 	"github.com/mooring-dev/mooring/internal/mcp"
 	"github.com/mooring-dev/mooring/internal/mcp/catalog"
+	"github.com/mooring-dev/mooring/internal/mcp/wire"
 )
 
 const (
@@ -43,7 +44,11 @@ type call struct {
 }
 
 func run(ctx context.Context, url string) (err error) {
-	runtime := mcp.New(mcp.Options{ClientVersion: "conformance", Egress: &egress.Policy{AllowLoopback: true}})
+	runtime := mcp.New(mcp.Options{
+		ClientVersion: "conformance", Egress: &egress.Policy{AllowLoopback: true},
+		Ask:          answer,
+		Capabilities: wire.Object{{Name: "elicitation", Value: json.RawMessage(`{"form":{"applyDefaults":true}}`)}},
+	})
 	defer func() { err = errors.Join(err, runtime.Close(ctx)) }()
 	runtime.Ensure(session, mcp.Desired{Servers: []mcp.Server{{
 		Name: server, Fingerprint: url, HTTP: mcp.Endpoint{URL: url, Era: mcp.EraAuto},
@@ -65,6 +70,40 @@ func run(ctx context.Context, url string) (err error) {
 		}
 	}
 	return nil
+}
+
+// answer accepts every form with the defaults of its fields, and text for those that have none.
+func answer(_ context.Context, q mcp.Question) (json.RawMessage, *wire.Error) {
+	if q.Method != "elicitation/create" {
+		return nil, &wire.Error{Code: wire.CodeMethodNotFound, Message: "method not found"}
+	}
+	var params struct {
+		Schema struct {
+			Properties map[string]struct {
+				Type    string          `json:"type"`
+				Default json.RawMessage `json:"default"`
+			} `json:"properties"`
+		} `json:"requestedSchema"`
+	}
+	if err := json.Unmarshal(q.Params, &params); err != nil {
+		return nil, &wire.Error{Code: wire.CodeInvalidParams, Message: "invalid params"}
+	}
+	content := map[string]json.RawMessage{}
+	for name, field := range params.Schema.Properties {
+		switch {
+		case field.Default != nil:
+			content[name] = field.Default
+		case field.Type == "boolean":
+			content[name] = json.RawMessage(`true`)
+		case field.Type == "string":
+			content[name] = json.RawMessage(`"x"`)
+		}
+	}
+	raw, err := json.Marshal(map[string]any{"action": "accept", "content": content})
+	if err != nil {
+		return nil, &wire.Error{Code: wire.CodeInternal, Message: "internal error"}
+	}
+	return raw, nil
 }
 
 // wanted says what to call in this scenario.
