@@ -14,7 +14,7 @@ const gap = "\n\n[…]\n\n"
 
 // notice precedes the preview of a text of size bytes.
 func notice(size int) string {
-	return fmt.Sprintf("[%d bytes of text; the first %d and the last %d are shown]\n", size, HeadBytes, TailBytes)
+	return fmt.Sprintf("[first %d, last %d of %d bytes]\n", HeadBytes, TailBytes, size)
 }
 
 // ends returns the beginning and the end of a text that is longer than both, cut between code points (RES-09, DEV-61).

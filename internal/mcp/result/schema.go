@@ -20,6 +20,7 @@ import (
 // The bounds of what is checked. What is beyond them is Unchecked.
 const (
 	maxSchemaBytes = 64 << 10
+	maxSchemas     = 2048 // objects in a schema
 	maxSchemaDepth = 64
 	maxValueDepth  = 256
 )
@@ -112,7 +113,7 @@ const (
 // compile returns a schema that validates what raw does not, or nil when raw cannot be used. Below "not", validation ends
 // at the first difference: otherwise every element of a long array would leave an error behind.
 func compile(raw json.RawMessage, m *meter) (inverse *jsonschema.Schema) {
-	if len(raw) > maxSchemaBytes {
+	if len(raw) > maxSchemaBytes || bytes.Count(raw, []byte("{")) > maxSchemas {
 		return nil
 	}
 	doc, ok := decode(raw, maxSchemaDepth)

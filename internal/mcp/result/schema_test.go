@@ -96,7 +96,7 @@ func TestCheckTakesBounded(t *testing.T) {
 	// The largest schemas compile in bounded time.
 	var b strings.Builder
 	b.WriteString(`{"properties":{"a":{}`)
-	for i := 0; b.Len() < maxSchemaBytes-20; i++ {
+	for i := range maxSchemas - 3 {
 		fmt.Fprintf(&b, `,"%d":{}`, i)
 	}
 	start := time.Now()
@@ -106,5 +106,4 @@ func TestCheckTakesBounded(t *testing.T) {
 	if took := time.Since(start); took > 10*time.Second {
 		t.Errorf("the largest schema: took %s", took)
 	}
-	t.Logf("the largest schema: %s", time.Since(start))
 }
