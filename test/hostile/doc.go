@@ -9,5 +9,5 @@
 //
 // Stages run one after the other, for memory and descriptors are counted for the whole process. Servers stream from one
 // small buffer, so that what is measured is the client's. TestConnectDropCycles runs MOORING_CYCLES cycles for each era,
-// 300 by default.
+// 300 by default; with that variable set, the limits of a minute are waited out, too.
 package hostile
