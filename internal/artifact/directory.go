@@ -182,23 +182,24 @@ func (d *directory) read(ctx context.Context, session string, o object, w writer
 	if err != nil {
 		return driverError(ctx, err)
 	}
-	var file io.Reader
-	if opened, ok := (*os.File)(nil), r.As(&file); ok {
-		opened, _ = file.(*os.File)
-		if !same(opened, info) {
-			_ = r.Close()
-			return ErrUnsafe
-		}
+	if !same(r, info) {
+		_ = r.Close()
+		return ErrUnsafe
 	}
 	return drain(ctx, r, o.size, w)
 }
 
 // same reports whether what was opened is what was looked at.
-func same(opened *os.File, info fs.FileInfo) bool {
-	if opened == nil {
+func same(r *blob.Reader, info fs.FileInfo) bool {
+	var opened io.Reader
+	if !r.As(&opened) {
 		return false
 	}
-	now, err := opened.Stat()
+	file, ok := opened.(*os.File)
+	if !ok {
+		return false
+	}
+	now, err := file.Stat()
 	return err == nil && os.SameFile(now, info)
 }
 

@@ -14,6 +14,9 @@ import (
 	"time"
 )
 
+// chmod spoils and mends modes.
+func chmod(path string, mode fs.FileMode) error { return os.Chmod(path, mode) }
+
 func openAt(t *testing.T, root string) *Store {
 	t.Helper()
 	s, err := Open(t.Context(), "file://"+root)
@@ -29,7 +32,7 @@ func TestModes(t *testing.T) {
 	for _, mask := range []int{0, 0o022, 0o277} {
 		old := syscall.Umask(mask)
 		root := t.TempDir()
-		if err := os.Chmod(root, 0o755); err != nil {
+		if err := chmod(root, 0o755); err != nil {
 			t.Fatal(err)
 		}
 		s := session(t, openAt(t, root), "session-1")
@@ -37,9 +40,9 @@ func TestModes(t *testing.T) {
 		other := put(t, s, "other", "evil/../../x")
 		syscall.Umask(old)
 		want := map[string]fs.FileMode{
-			"mcp-artifacts":                                        fs.ModeDir | 0o700,
-			"mcp-artifacts/" + s.directory:                         fs.ModeDir | 0o700,
-			"mcp-artifacts/" + s.directory + "/" + id + ".html":    0o600,
+			"mcp-artifacts":                                       fs.ModeDir | 0o700,
+			"mcp-artifacts/" + s.directory:                        fs.ModeDir | 0o700,
+			"mcp-artifacts/" + s.directory + "/" + id + ".html":   0o600,
 			"mcp-artifacts/" + s.directory + "/" + other + ".bin": 0o600,
 		}
 		err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
@@ -60,55 +63,59 @@ func TestModes(t *testing.T) {
 	}
 }
 
+var unsafeEntries = map[string]struct {
+	spoil, mend func(dir, file string) error
+	want        error
+}{
+	"RES-22 a file for others": {
+		func(_, file string) error { return chmod(file, 0o644) },
+		func(_, file string) error { return chmod(file, 0o600) }, ErrUnsafe,
+	},
+	"RES-22 a directory for others": {
+		func(dir, _ string) error { return chmod(dir, 0o755) },
+		func(dir, _ string) error { return chmod(dir, 0o700) }, ErrUnsafe,
+	},
+	"RES-22 what holds it for others": {
+		func(dir, _ string) error { return chmod(filepath.Dir(dir), 0o750) },
+		func(dir, _ string) error { return chmod(filepath.Dir(dir), 0o700) }, ErrUnsafe,
+	},
+	"RES-22 another owner": {
+		func(_, file string) error { return os.Chown(file, 4242, 4242) },
+		func(_, file string) error { return os.Chown(file, os.Geteuid(), os.Getegid()) }, ErrUnsafe,
+	},
+	"RES-22 a link in place of a file": {
+		func(_, file string) error {
+			return errors.Join(os.Rename(file, file+"-away"), os.Rename(file+"-away", filepath.Join(filepath.Dir(filepath.Dir(file)), "away")),
+				os.Symlink("../away", file))
+		},
+		func(_, file string) error { return os.Remove(file) }, ErrUnsafe,
+	},
+	"RES-22 a link in place of the directory": {
+		func(dir, _ string) error {
+			return errors.Join(os.Rename(dir, dir+"-away"), os.Symlink(dir+"-away", dir))
+		},
+		func(dir, _ string) error { return os.Remove(dir) }, ErrUnsafe,
+	},
+	"RES-23 a strange name": {
+		func(dir, _ string) error { return os.WriteFile(filepath.Join(dir, "notes.txt"), nil, 0o600) },
+		func(dir, _ string) error { return os.Remove(filepath.Join(dir, "notes.txt")) }, ErrUnsafe,
+	},
+	"RES-23 a directory inside": {
+		func(dir, _ string) error { return os.Mkdir(filepath.Join(dir, idOf("d")+".bin"), 0o700) },
+		func(dir, _ string) error { return os.Remove(filepath.Join(dir, idOf("d")+".bin")) }, ErrUnsafe,
+	},
+	"RES-23 more than the quota": {
+		func(dir, _ string) error {
+			path := filepath.Join(dir, idOf("large")+".bin")
+			return errors.Join(os.WriteFile(path, nil, 0o600), os.Truncate(path, MaxSessionBytes))
+		},
+		func(dir, _ string) error { return os.Remove(filepath.Join(dir, idOf("large")+".bin")) }, ErrQuota,
+	},
+}
+
 // TestUnsafeEntries: what is not ours alone stops all writes, until it is gone (RES-22, RES-23).
 func TestUnsafeEntries(t *testing.T) {
-	for name, c := range map[string]struct {
-		spoil, mend func(dir, file string) error
-		want        error
-	}{
-		"RES-22 a file for others": {
-			func(_, file string) error { return os.Chmod(file, 0o644) },
-			func(_, file string) error { return os.Chmod(file, 0o600) }, ErrUnsafe,
-		},
-		"RES-22 a directory for others": {
-			func(dir, _ string) error { return os.Chmod(dir, 0o755) },
-			func(dir, _ string) error { return os.Chmod(dir, 0o700) }, ErrUnsafe,
-		},
-		"RES-22 what holds it for others": {
-			func(dir, _ string) error { return os.Chmod(filepath.Dir(dir), 0o750) },
-			func(dir, _ string) error { return os.Chmod(filepath.Dir(dir), 0o700) }, ErrUnsafe,
-		},
-		"RES-22 another owner": {
-			func(_, file string) error { return os.Chown(file, 4242, 4242) },
-			func(_, file string) error { return os.Chown(file, os.Geteuid(), os.Getegid()) }, ErrUnsafe,
-		},
-		"RES-22 a link in place of a file": {
-			func(_, file string) error {
-				return errors.Join(os.Rename(file, file+"-away"), os.Rename(file+"-away", filepath.Join(filepath.Dir(filepath.Dir(file)), "away")),
-					os.Symlink("../away", file))
-			},
-			func(_, file string) error { return os.Remove(file) }, ErrUnsafe,
-		},
-		"RES-22 a link in place of the directory": {
-			func(dir, _ string) error { return errors.Join(os.Rename(dir, dir+"-away"), os.Symlink(dir+"-away", dir)) },
-			func(dir, _ string) error { return os.Remove(dir) }, ErrUnsafe,
-		},
-		"RES-23 a strange name": {
-			func(dir, _ string) error { return os.WriteFile(filepath.Join(dir, "notes.txt"), nil, 0o600) },
-			func(dir, _ string) error { return os.Remove(filepath.Join(dir, "notes.txt")) }, ErrUnsafe,
-		},
-		"RES-23 a directory inside": {
-			func(dir, _ string) error { return os.Mkdir(filepath.Join(dir, idOf("d")+".bin"), 0o700) },
-			func(dir, _ string) error { return os.Remove(filepath.Join(dir, idOf("d")+".bin")) }, ErrUnsafe,
-		},
-		"RES-23 more than the quota": {
-			func(dir, _ string) error {
-				path := filepath.Join(dir, idOf("large")+".bin")
-				return errors.Join(os.WriteFile(path, nil, 0o600), os.Truncate(path, MaxSessionBytes))
-			},
-			func(dir, _ string) error { return os.Remove(filepath.Join(dir, idOf("large")+".bin")) }, ErrQuota,
-		},
-	} {
+	for name, c := range unsafeEntries {
 		t.Run(name, func(t *testing.T) {
 			if strings.Contains(name, "owner") && os.Geteuid() != 0 {
 				t.Skip("only root can give a file away")
@@ -169,7 +176,7 @@ func TestUnsafeWhileRunning(t *testing.T) {
 	if _, err := s.Get(t.Context(), id, 0, -1); !errors.Is(err, ErrTampered) {
 		t.Errorf("RES-25: another length: %v", err)
 	}
-	if err := os.Chmod(file, 0o644); err != nil {
+	if err := chmod(file, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Get(t.Context(), id, 0, -1); !errors.Is(err, ErrUnsafe) {

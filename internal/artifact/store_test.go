@@ -148,13 +148,14 @@ func TestIdentity(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer store.Close()
+	t.Cleanup(func() { _ = store.Close() })
 	// RES-20, the vector of section 24.
 	const want = "afad6333e16922a852b6cdf1184c679a433166b272fde701ac562eb388d1515f"
 	if got := session(t, store, "session-1").directory; got != want {
 		t.Errorf("RES-20: the directory is %s, want %s", got, want)
 	}
-	if session(t, store, "session-1") != session(t, store, "session-1") {
+	first, second := session(t, store, "session-1"), session(t, store, "session-1")
+	if first != second {
 		t.Error("DEV-33: two values of one session do not share its quota")
 	}
 	for identity, want := range map[string]error{

@@ -168,12 +168,10 @@ func (w *relay) text(ctx context.Context, part wire.Object, text string) []json.
 // long returns a preview of text and a link to it, or a preview that says that there is no more.
 func (w *relay) long(ctx context.Context, part wire.Object, text, mimeType string) []json.RawMessage {
 	text = w.opts.Secrets.RedactString(text)
-	shown := text
+	shown := beginning(text, w.opts.InlineBytes)
 	if len(text) > HeadBytes+TailBytes {
 		head, tail := ends(text)
 		shown = head + gap + tail
-	} else {
-		shown = beginning(text, w.opts.InlineBytes)
 	}
 	digest := sha256.Sum256([]byte(text))
 	id := hex.EncodeToString(digest[:])
@@ -185,8 +183,10 @@ func (w *relay) long(ctx context.Context, part wire.Object, text, mimeType strin
 	w.linked++
 	note := fmt.Sprintf("[%d bytes of text, of which a part is shown; the whole is %s%s]\n\n", len(text), ArtifactScheme, id)
 	link := wire.Object{
-		{Name: "type", Value: wire.Quote("resource_link")}, {Name: "uri", Value: wire.Quote(ArtifactScheme + id)},
-		{Name: "name", Value: wire.Quote(id)}, {Name: "mimeType", Value: wire.Quote(mimeType)},
+		{Name: "type", Value: wire.Quote("resource_link")},
+		{Name: "uri", Value: wire.Quote(ArtifactScheme + id)},
+		{Name: "name", Value: wire.Quote(id)},
+		{Name: "mimeType", Value: wire.Quote(mimeType)},
 		{Name: "size", Value: strconv.AppendInt(nil, int64(len(text)), 10)},
 	}
 	if mimeType == "" {

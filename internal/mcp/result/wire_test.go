@@ -72,12 +72,13 @@ func TestWireLong(t *testing.T) {
 	}
 	id := digest(kept)
 	preview, _ := result.Content[0]["text"].(string)
-	if !strings.Contains(preview, "B3GIN") || !strings.HasSuffix(preview, "[redacted]3ND") || !utf8.ValidString(preview) || len(preview) > 11000 ||
-		strings.ContainsRune(preview, utf8.RuneError) || !bytes.Contains(got.Result, []byte(`"annotations":{"priority":1.0}`)) {
+	if !strings.Contains(preview, "B3GIN") || !strings.HasSuffix(preview, "[redacted]3ND") || !utf8.ValidString(preview) ||
+		len(preview) > 11000 || strings.ContainsRune(preview, utf8.RuneError) || !bytes.Contains(got.Result, []byte(`"annotations":{"priority":1.0}`)) {
 		t.Errorf("bridge row 5, DEV-61: a preview of %d bytes: %.300s", len(preview), preview)
 	}
 	link := result.Content[1]
-	if link["type"] != "resource_link" || link["uri"] != "mooring://artifacts/"+id || link["mimeType"] != "text/plain" || link["size"] != float64(len(kept)) ||
+	if link["type"] != "resource_link" || link["uri"] != "mooring://artifacts/"+id || link["mimeType"] != "text/plain" ||
+		link["size"] != float64(len(kept)) ||
 		link["name"] == "" {
 		t.Errorf("bridge row 5: %v", link)
 	}
@@ -101,9 +102,12 @@ func TestWireLong(t *testing.T) {
 // TestWireFailure: bridge row 4.
 func TestWireFailure(t *testing.T) {
 	const secret = "p4ss-w0rd"
-	raw := `{"isError":true,"content":[{"type":"text","text":"no p4ss\u002dw0rd for https://h\u001b"},{"type":"x","y":"p4ss-w0rd"}],"structuredContent":{"p":"p4ss-w0rd","n":1.0}}`
-	want := `{"isError":true,"content":[{"type":"text","text":"no [redacted] for https://h\u001b"},{"type":"x","y":"[redacted]"}],"structuredContent":{"p":"[redacted]","n":1.0}}`
-	if got := Wire(t.Context(), json.RawMessage(raw), WireOptions{Secrets: clean.NewSecrets(secret)}); string(got.Result) != want || got.Replaced != 0 {
+	raw := `{"isError":true,"content":[{"type":"text","text":"no p4ss\u002dw0rd for https://h\u001b"},{"type":"x","y":"p4ss-w0rd"}],` +
+		`"structuredContent":{"p":"p4ss-w0rd","n":1.0}}`
+	want := `{"isError":true,"content":[{"type":"text","text":"no [redacted] for https://h\u001b"},{"type":"x","y":"[redacted]"}],` +
+		`"structuredContent":{"p":"[redacted]","n":1.0}}`
+	got := Wire(t.Context(), json.RawMessage(raw), WireOptions{Secrets: clean.NewSecrets(secret)})
+	if string(got.Result) != want || got.Replaced != 0 {
 		t.Errorf("bridge row 4: got %s, want %s", got.Result, want)
 	}
 	success := strings.Replace(raw, "true", "false", 1)
@@ -111,8 +115,8 @@ func TestWireFailure(t *testing.T) {
 		t.Errorf("bridge row 1: a success: %s", got.Result)
 	}
 	// Its texts are at most 64 KiB, together.
-	long := json.RawMessage(`{"isError":true,"content":[` + text(strings.Repeat("é", 30000)) + "," + text(strings.Repeat("é", 30000)) + "," + text("x") + `]}`)
-	got := Wire(t.Context(), long, WireOptions{})
+	long := json.RawMessage(`{"isError":true,"content":[` + strings.Repeat(text(strings.Repeat("é", 30000))+",", 2) + text("x") + `]}`)
+	got = Wire(t.Context(), long, WireOptions{})
 	if n := bytes.Count(got.Result, []byte("é")); n != clean.WireErrorBytes/2 || bytes.Contains(got.Result, []byte(`"x"`)) {
 		t.Errorf("bridge row 4: %d characters", n)
 	}
@@ -125,8 +129,10 @@ func TestWireFailure(t *testing.T) {
 }
 
 func FuzzNormalize(f *testing.F) {
-	f.Add([]byte(`{"content":[{"type":"text","text":"a\u0000"},{"type":"image","mimeType":"a/b","data":"AAAA"}],"structuredContent":{"a":[1]}}`))
-	f.Add([]byte(`{"isError":true,"content":[{"type":"resource","resource":{"uri":"u","blob":"AA=="}},{"type":"resource_link","uri":"u","name":"n"}]}`))
+	f.Add([]byte(`{"content":[{"type":"text","text":"a\u0000"},{"type":"image","mimeType":"a/b","data":"AAAA"}],` +
+		`"structuredContent":{"a":[1]}}`))
+	f.Add([]byte(`{"isError":true,"content":[{"type":"resource","resource":{"uri":"u","blob":"AA=="}},` +
+		`{"type":"resource_link","uri":"u","name":"n"}]}`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		p, err := Normalize(t.Context(), raw, Options{Store: newMemory()})
 		var limit *LimitError
