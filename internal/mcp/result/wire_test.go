@@ -73,7 +73,8 @@ func TestWireLong(t *testing.T) {
 	id := digest(kept)
 	preview, _ := result.Content[0]["text"].(string)
 	if !strings.Contains(preview, "B3GIN") || !strings.HasSuffix(preview, "[redacted]3ND") || !utf8.ValidString(preview) ||
-		len(preview) > 11000 || strings.ContainsRune(preview, utf8.RuneError) || !bytes.Contains(got.Result, []byte(`"annotations":{"priority":1.0}`)) {
+		len(preview) > 11000 || strings.ContainsRune(preview, utf8.RuneError) ||
+		!bytes.Contains(got.Result, []byte(`"annotations":{"priority":1.0}`)) {
 		t.Errorf("bridge row 5, DEV-61: a preview of %d bytes: %.300s", len(preview), preview)
 	}
 	link := result.Content[1]
