@@ -7,9 +7,14 @@ package interop
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -135,4 +140,70 @@ func TestErrorsOfToolsAreResults(t *testing.T) {
 	if result, err := wire.ParseObject(raw); err != nil || string(result.Get("isError")) != "true" || !strings.Contains(texts, "text") {
 		t.Errorf("%s", raw)
 	}
+}
+
+// Answers find their calls, however many there are at once (CALL-06).
+func TestParallelCalls(t *testing.T) {
+	const workers, each = 16, 12
+	for _, victim := range victims {
+		t.Run(victim.name, func(t *testing.T) {
+			r := newRig(t, victim.start(t).server)
+			argument := map[string]string{"everything": "message", "modern": "text"}[strings.Fields(victim.name)[0]]
+			var wg sync.WaitGroup
+			for worker := range workers {
+				wg.Go(func() {
+					for n := range each {
+						text := fmt.Sprintf("%d of %d", n, worker)
+						raw, err := r.Call(t.Context(), id, mcp.CallRequest{
+							Tool: "mcp__one__echo", Arguments: json.RawMessage(fmt.Sprintf(`{%q:%q}`, argument, text)),
+						})
+						if err != nil {
+							t.Errorf("%s: %v", text, err)
+						} else if got := textsOf(raw.Result); !strings.HasSuffix(got, ": "+text) {
+							t.Errorf("%s: %s", text, got)
+						}
+					}
+				})
+			}
+			wg.Wait()
+			if n := r.Stats().CallsInFlight; n != 0 {
+				t.Errorf("%d calls in flight", n)
+			}
+		})
+	}
+}
+
+// CON-14, DEV-29: a line of a stdio server is bounded, by 24 MiB. What fits comes whole; what does not ends the connection, which recovers.
+func TestLongLines(t *testing.T) {
+	dir := t.TempDir()
+	s := of(servers.Filesystem, dir)(t)
+	r := newRig(t, s.server)
+	// The server sends the text twice, as content and as structured content.
+	for _, file := range []struct {
+		name  string
+		bytes int
+		fits  bool
+	}{{"fits", 4 << 20, true}, {"does not", 14 << 20, false}} {
+		path := filepath.Join(dir, file.name)
+		text := strings.Repeat("0123456789abcde\n", file.bytes/16)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, got, err := r.try(toolCall{name: "read_text_file", arguments: fmt.Sprintf(`{"path":%q}`, path)})
+		if file.fits {
+			if err != nil || got != text {
+				t.Errorf("%s: %d bytes, %v", file.name, len(got), err)
+			}
+			continue
+		}
+		var call *mcp.CallError
+		if !errors.As(err, &call) || !call.OutcomeUnknown() {
+			t.Errorf("%s: %d bytes, %v", file.name, len(got), err)
+		}
+	}
+	r.await("recovered", func(e *mcp.Event) bool { return e.Kind == mcp.EventRecovery && e.Phase == mcp.PhaseRecovered })
+	if _, texts := r.call(toolCall{name: "list_directory", arguments: fmt.Sprintf(`{"path":%q}`, dir)}); !strings.Contains(texts, "fits") {
+		t.Errorf("after the recovery: %s", texts)
+	}
+	s.released(r)
 }

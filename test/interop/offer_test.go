@@ -39,6 +39,7 @@ func (o *offer) use(t *testing.T, s started) {
 		{"updates", o.updated, o.updates != nil}, // before something else changes what is subscribed to
 		{"tools", o.callsTools, true},
 		{"resources", o.readsResources, o.reads != nil},
+		{"other resources", o.refusesOthers, o.reads != nil},
 		{"prompts", o.getsPrompts, o.gets != nil},
 		{"completion", o.completes, o.completions != nil},
 		{"progress", o.progressed, o.progress != nil},
@@ -130,6 +131,14 @@ func (o *offer) readsResources(r *rig) {
 		if err != nil || len(report.Contents) != 1 || !strings.Contains(textsOf(raw), want) {
 			r.t.Errorf("%s: %s, %v", uri, raw, err)
 		}
+	}
+}
+
+// refusesOthers asks for what is not offered: it is not asked for (CNT-20).
+func (o *offer) refusesOthers(r *rig) {
+	var call *mcp.CallError
+	if _, err := r.Read(r.t.Context(), id, name, "test://nothing"); !errors.As(err, &call) || call.Reason != mcp.CallNotInCatalog || call.Sent {
+		r.t.Errorf("%v", err)
 	}
 }
 
