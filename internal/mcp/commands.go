@@ -6,6 +6,8 @@ package mcp
 import (
 	"context"
 	"errors"
+
+	"github.com/mooring-dev/mooring/internal/mcp/transport"
 )
 
 // Commands of people: reconnect, refresh, disconnect, connect. Those of a session come with Desired, once for each value;
@@ -169,9 +171,18 @@ func (r *Runtime) Refresh(ctx context.Context, id SessionID, server string) erro
 	done := make(chan error, 1)
 	l.asks.add(done)
 	l.changed(l.declared())
+	return l.await(ctx, done)
+}
+
+// await waits for a refresh, as long as there is somebody to make it.
+func (l *live) await(ctx context.Context, done <-chan error) error {
 	select {
 	case err := <-done:
 		return err
+	case <-l.over:
+		return transport.ErrClosed
+	case <-l.c.session.calling.Done():
+		return context.Cause(l.c.session.calling)
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net/http"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -67,6 +68,7 @@ type live struct {
 	logging     logging
 	links       content.LinkRing // what its results linked to (bridge row 8)
 	govern      chan struct{}    // 1; the policy changed
+	over        chan struct{}    // closed when nothing more will be refreshed
 
 	// Guarded by session.mu.
 	calls  int
@@ -81,7 +83,7 @@ func newLive(c *connection, conn *transport.Conn, generation int64) *live {
 	return &live{
 		c: c, conn: conn, generation: generation, began: time.Now(), active: map[string]bool{},
 		lost: make(chan error, 1), poke: make(chan struct{}, 1), opened: make(chan struct{}),
-		govern: make(chan struct{}, 1),
+		govern: make(chan struct{}, 1), over: make(chan struct{}),
 	}
 }
 
@@ -212,11 +214,14 @@ func (l *live) observe(err error) {
 	}
 }
 
-// answered reports whether the server itself answered, with whatever.
+// answered reports whether the server itself answered the request, and not something in front of it.
 func answered(err error) bool {
-	var rpc *wire.Error
 	var status *transport.StatusError
-	return errors.As(err, &rpc) || errors.As(err, &status)
+	if errors.As(err, &status) {
+		return status.Answered || status.Status < http.StatusInternalServerError
+	}
+	var rpc *wire.Error
+	return errors.As(err, &rpc)
 }
 
 // fault gives the generation up at once when the server has forgotten it, and after several faults in a row when it

@@ -37,7 +37,7 @@ func (c *connection) serve(l *live) wait {
 	err := r.loop()
 	cancel()
 	if c.ctx.Err() != nil {
-		l.dismissAll(context.Cause(c.ctx))
+		close(l.over)
 		c.close(l)
 		return wait{}
 	}
@@ -45,14 +45,8 @@ func (c *connection) serve(l *live) wait {
 	c.unconfirmed = l.conn.Info().Era == transport.EraLegacy && !errors.Is(err, transport.ErrSessionLost)
 	l.conn.Abort()
 	l.work.Wait()
-	l.dismissAll(err)
+	close(l.over)
 	return w
-}
-
-// dismissAll tells those who wait for a refresh that there will be none.
-func (l *live) dismissAll(err error) {
-	l.asks.answer(err)
-	l.subscribers.answer(err)
 }
 
 // asks are refreshes that somebody waits for.

@@ -186,11 +186,12 @@ func (r *Runtime) Subscribe(ctx context.Context, id SessionID, server, uri strin
 	err = o.step(ctx)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if o.l.active[uri] {
+	serving := o.l.serving()
+	if serving && o.l.active[uri] {
 		return nil
 	}
 	o.l.c.wanted.remove(uri)
-	if o.l.serving() {
+	if serving {
 		o.l.c.wanted.show(o.l.c)
 	}
 	if err == nil {
@@ -207,12 +208,7 @@ func (o *operation) step(ctx context.Context) error {
 	done := make(chan error, 1)
 	o.l.subscribers.add(done)
 	o.l.mark(listSubscriptions)
-	select {
-	case err := <-done:
-		return err
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	return o.l.await(ctx, done)
 }
 
 // Unsubscribe takes one Subscribe back. What is not wanted is no error, nor is a resource that is listed no more (SUB-03).
@@ -246,8 +242,11 @@ func ended(ctx context.Context, method string, err error, sent bool) *CallError 
 		status  *transport.StatusError
 		timeout *transport.TimeoutError
 		broken  *transport.ProtocolError
+		moved   *transport.RedirectError
 	)
 	switch {
+	case errors.As(err, &moved): // it was not executed here, and goes nowhere else
+		out.Reason, out.Answered = CallRejected, true
 	case errors.Is(err, errTotal):
 		out.Reason = CallTimeout
 	case errors.Is(err, errIdle):

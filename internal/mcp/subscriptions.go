@@ -62,11 +62,14 @@ func (w *wanted) add(uri string) error {
 	return nil
 }
 
+// remove counts one less. What was forgotten meanwhile stays forgotten.
 func (w *wanted) remove(uri string) {
-	if w.made[uri]--; w.made[uri] <= 0 {
-		delete(w.made, uri)
-		delete(w.updated, uri)
+	if n := w.made[uri]; n > 1 {
+		w.made[uri] = n - 1
+		return
 	}
+	delete(w.made, uri)
+	delete(w.updated, uri)
 }
 
 var errTooManySubscriptions = errors.New("too many subscriptions")

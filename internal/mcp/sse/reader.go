@@ -42,9 +42,12 @@ type Reader struct {
 	name    string
 	id      string
 	idSet   bool
-	data    []byte
+	data    segments
 	hasData bool
 }
+
+// maxField is how much is kept of a line that carries no data: nothing longer means anything.
+const maxField = 4 << 10
 
 // NewReader returns a Reader whose events and lines hold at most maxBytes.
 func NewReader(r io.Reader, maxBytes int) *Reader {
@@ -61,7 +64,7 @@ func (r *Reader) Retry() time.Duration { return r.retry }
 // dropped as the standard asks.
 func (r *Reader) Next() (Event, error) {
 	for {
-		line, err := r.line()
+		line, taken, err := r.line()
 		if err != nil {
 			return Event{}, err
 		}
@@ -69,6 +72,8 @@ func (r *Reader) Next() (Event, error) {
 			if err := r.field(line); err != nil {
 				return Event{}, err
 			}
+		}
+		if taken || len(line) > 0 {
 			continue
 		}
 		if event, ok := r.dispatch(); ok {
@@ -81,8 +86,8 @@ func (r *Reader) dispatch() (Event, bool) {
 	if r.idSet {
 		r.lastID = r.id
 	}
-	event := Event{Name: r.name, Data: r.data}
-	r.name, r.data, r.hasData, r.id, r.idSet = "", nil, false, "", false
+	event := Event{Name: r.name, Data: r.data.take()}
+	r.name, r.hasData, r.id, r.idSet = "", false, "", false
 	return event, len(event.Data) > 0
 }
 
@@ -109,37 +114,61 @@ func (r *Reader) field(line []byte) error {
 }
 
 func (r *Reader) appendData(value []byte) error {
-	if len(r.data)+1+len(value) > r.maxBytes {
-		return fmt.Errorf("%w: more than %d bytes", ErrTooLarge, r.maxBytes)
+	if err := r.beginData(); err != nil {
+		return err
 	}
+	return r.moreData(value)
+}
+
+// beginData begins another line of data, which a line end joins to the last one.
+func (r *Reader) beginData() error {
 	if r.hasData {
-		r.data = append(r.data, '\n')
+		return r.moreData([]byte{'\n'})
 	}
-	r.data, r.hasData = append(r.data, value...), true
+	r.hasData = true
 	return nil
 }
 
-// line returns the next line without its end, which is CR, LF or CRLF. A line that no LF or CR ends is not a line. The
-// bytes are valid until the next call.
-func (r *Reader) line() ([]byte, error) {
-	var long []byte
+func (r *Reader) moreData(value []byte) error {
+	if r.data.size+1+len(value) > r.maxBytes {
+		return fmt.Errorf("%w: more than %d bytes", ErrTooLarge, r.maxBytes)
+	}
+	r.data.write(value)
+	return nil
+}
+
+// line returns the next line without its end, which is CR, LF or CRLF; a line that no LF or CR ends is not a line. A long
+// line of data is taken as it comes instead of being returned. The bytes are valid until the next call.
+func (r *Reader) line() (line []byte, taken bool, err error) {
+	total := 0
 	for {
 		chunk, complete, err := r.chunk()
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
-		if len(long)+len(chunk) > r.maxBytes+len("data: ") {
-			return nil, fmt.Errorf("%w: line of more than %d bytes", ErrTooLarge, r.maxBytes)
+		if total += len(chunk); total > r.maxBytes+len(dataField)+1 {
+			return nil, false, fmt.Errorf("%w: line of more than %d bytes", ErrTooLarge, r.maxBytes)
 		}
-		if long == nil && complete {
-			return chunk, nil
+		switch {
+		case taken:
+			err = r.moreData(chunk)
+		case line == nil && complete:
+			return chunk, false, nil
+		case len(line) < maxField:
+			line = append(line, chunk...)
+			if !complete && len(line) > len(dataField) && bytes.HasPrefix(line, dataField) {
+				taken = true
+				err = r.appendData(bytes.TrimPrefix(line[len(dataField):], []byte{' '}))
+				line = nil
+			}
 		}
-		long = append(long, chunk...)
-		if complete {
-			return long, nil
+		if complete || err != nil {
+			return line, taken, err
 		}
 	}
 }
+
+var dataField = []byte("data:")
 
 // chunk returns what is buffered of the current line, and whether that is the rest of it. A lone CR ends a line at once:
 // waiting for a possible LF would hold back an event until the next one.

@@ -40,10 +40,20 @@ func dialOnce(ctx context.Context, cfg Config, known Era) (*Conn, error) {
 		err = c.handshake(ctx, known)
 	}
 	if err != nil {
-		c.Abort()
+		c.giveUp()
 		return nil, err
 	}
 	return c, nil
+}
+
+// giveUp ends what a failed handshake began: a server that named a session is told that it is not wanted (DEV-55).
+func (c *Conn) giveUp() {
+	ctx, cancel := context.WithTimeoutCause(context.Background(), endTimeout, &TimeoutError{Phase: "closing", Limit: endTimeout})
+	defer cancel()
+	if c.cfg.Kind == KindHTTP {
+		_ = c.carrier.end(ctx)
+	}
+	c.Abort()
 }
 
 func (c *Conn) handshake(ctx context.Context, known Era) error {
