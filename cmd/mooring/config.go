@@ -30,6 +30,7 @@ type config struct {
 	allowBridges       bool
 	allowUnboundTokens bool
 	chunkGrace         time.Duration
+	artifactStore      string
 	logLevel           int
 }
 
@@ -68,6 +69,8 @@ func (c *config) register(f *flag.FlagSet) {
 		"also take ServiceAccount tokens that are bound to no Pod for a session's own agent")
 	f.DurationVar(&c.chunkGrace, "catalog-chunk-grace", 10*time.Minute,
 		"how long a catalog chunk that no session names is kept (1s to 24h)")
+	f.StringVar(&c.artifactStore, "artifact-store", "",
+		"where large results are kept: file:///directory or s3://bucket?region=…; empty: they are cut, and binaries not kept")
 	f.IntVar(&c.logLevel, "v", 0, "log verbosity: 0 for operators, 2 and 4 for more detail")
 }
 

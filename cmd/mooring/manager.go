@@ -21,6 +21,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
+	"github.com/mooring-dev/mooring/internal/artifact"
 	"github.com/mooring-dev/mooring/internal/cluster"
 	"github.com/mooring-dev/mooring/internal/controller"
 	"github.com/mooring-dev/mooring/internal/controller/task"
@@ -53,6 +54,14 @@ func run(ctx context.Context, c *config) error {
 	}
 	if c.allowBridges {
 		options.Stdio = bridges{policy}.open
+	}
+	if c.artifactStore != "" {
+		store, err := artifact.Open(ctx, c.artifactStore)
+		if err != nil {
+			return fmt.Errorf("--artifact-store: %w", err)
+		}
+		defer func() { _ = store.Close() }()
+		options.Artifacts = newArtifacts(store)
 	}
 	sessions := mcp.New(options)
 	owner := shard.NewLeader(mgr.Elected())

@@ -101,8 +101,16 @@ type runtime struct {
 	projection *catalog.Projection
 	call       func(ctx context.Context, id mcp.SessionID, req mcp.CallRequest) (*mcp.CallResult, error)
 	// pending keeps AwaitSync waiting.
-	pending atomic.Bool
-	missing atomic.Bool
+	pending   atomic.Bool
+	missing   atomic.Bool
+	artifacts map[string]*mcp.Artifact
+}
+
+func (r *runtime) Artifact(_ context.Context, _ mcp.SessionID, id string, _, _ int64) (*mcp.Artifact, error) {
+	if artifact := r.artifacts[id]; artifact != nil {
+		return artifact, nil
+	}
+	return nil, mcp.ErrArtifactNotFound
 }
 
 func (r *runtime) Snapshot(mcp.SessionID) (*mcp.Snapshot, bool) {

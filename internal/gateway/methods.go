@@ -14,21 +14,27 @@ import (
 type method func(*exchange) *problem
 
 var legacyMethods = map[string]method{
-	wire.MethodInitialize: (*exchange).initialize,
-	wire.MethodPing:       (*exchange).ping,
-	wire.MethodToolsList:  (*exchange).toolsList,
-	wire.MethodToolsCall:  (*exchange).toolsCall,
+	wire.MethodInitialize:    (*exchange).initialize,
+	wire.MethodPing:          (*exchange).ping,
+	wire.MethodToolsList:     (*exchange).toolsList,
+	wire.MethodToolsCall:     (*exchange).toolsCall,
+	wire.MethodResourcesList: (*exchange).resourcesList,
+	wire.MethodTemplatesList: (*exchange).templatesList,
+	wire.MethodResourcesRead: (*exchange).resourcesRead,
 }
 
 var modernMethods = map[string]method{
-	wire.MethodDiscover:  (*exchange).discover,
-	wire.MethodToolsList: (*exchange).toolsList,
-	wire.MethodToolsCall: (*exchange).toolsCall,
+	wire.MethodDiscover:      (*exchange).discover,
+	wire.MethodToolsList:     (*exchange).toolsList,
+	wire.MethodToolsCall:     (*exchange).toolsCall,
+	wire.MethodResourcesList: (*exchange).resourcesList,
+	wire.MethodTemplatesList: (*exchange).templatesList,
+	wire.MethodResourcesRead: (*exchange).resourcesRead,
 }
 
 // capabilities are those of the endpoint, not of the servers behind it, which come and go (bridge row 11). What is
 // declared is served: no list changes are announced while there is no stream to announce them on.
-var capabilities = json.RawMessage(`{"tools":{}}`)
+var capabilities = json.RawMessage(`{"tools":{},"resources":{}}`)
 
 // identity is who this endpoint says it is.
 type identity struct {

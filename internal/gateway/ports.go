@@ -74,4 +74,5 @@ type Runtime interface {
 	Snapshot(id mcp.SessionID) (*mcp.Snapshot, bool)
 	AwaitSync(ctx context.Context, id mcp.SessionID) (*mcp.Snapshot, error)
 	Call(ctx context.Context, id mcp.SessionID, req mcp.CallRequest) (*mcp.CallResult, error)
+	Artifact(ctx context.Context, id mcp.SessionID, artifact string, offset, limit int64) (*mcp.Artifact, error)
 }

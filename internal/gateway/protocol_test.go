@@ -20,7 +20,7 @@ func TestInitialize(t *testing.T) {
 		g := f.post(`{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":"`+asked+`","capabilities":{}}}`,
 			map[string]string{wire.HeaderProtocolVersion: asked})
 		wantBody := `{"jsonrpc":"2.0","id":"i","result":{"protocolVersion":"` + want +
-			`","capabilities":{"tools":{}},"serverInfo":{"name":"mooring","version":"1.2.3"}}}`
+			`","capabilities":{"tools":{},"resources":{}},"serverInfo":{"name":"mooring","version":"1.2.3"}}}`
 		if g.status != http.StatusOK || g.body != wantBody {
 			t.Errorf("%q: %d %s\nwant %s", asked, g.status, g.body, wantBody)
 		}
@@ -34,7 +34,7 @@ func TestDiscover(t *testing.T) {
 	f := newFixture(t)
 	g := f.modern(wire.MethodDiscover, "", "", nil)
 	want := `{"jsonrpc":"2.0","id":7,"result":{"resultType":"complete","supportedVersions":["2026-07-28","2025-11-25","2025-06-18",` +
-		`"2025-03-26","2024-11-05","2024-10-07"],"capabilities":{"tools":{}},"ttlMs":0,"cacheScope":"private",` +
+		`"2025-03-26","2024-11-05","2024-10-07"],"capabilities":{"tools":{},"resources":{}},"ttlMs":0,"cacheScope":"private",` +
 		`"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"mooring","version":"1.2.3"}}}}`
 	if g.status != http.StatusOK || g.body != want {
 		t.Errorf("%d %s\nwant %s", g.status, g.body, want)
@@ -87,7 +87,7 @@ func TestLegacyMessages(t *testing.T) {
 		"ping":                    {body: ping, status: 200},
 		"ping, with version":      {body: ping, headers: headersOf(wire.HeaderProtocolVersion, "2025-06-18"), status: 200},
 		"ping, bad version":       {body: ping, headers: headersOf(wire.HeaderProtocolVersion, "2025-06-19"), status: 400, code: -32022, id: "1"},
-		"unknown method":          {body: `{"jsonrpc":"2.0","id":1,"method":"resources/list"}`, status: 200, code: -32601, id: "1"},
+		"unknown method":          {body: `{"jsonrpc":"2.0","id":1,"method":"prompts/list"}`, status: 200, code: -32601, id: "1"},
 		"modern method":           {body: `{"jsonrpc":"2.0","id":1,"method":"server/discover"}`, status: 200, code: -32601, id: "1"},
 		"initialize, no version":  {body: `{"jsonrpc":"2.0","id":1,"method":"initialize"}`, status: 200, code: -32602, id: "1"},
 		"initialized":             {body: `{"jsonrpc":"2.0","method":"notifications/initialized"}`, status: 202},
@@ -147,7 +147,7 @@ func TestModernMessages(t *testing.T) {
 		"unknown version":                {body: `{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2099-01-01"}}}`, headers: header(v, "2099-01-01", m, "server/discover"), status: 400, code: -32022, id: "1"},
 		"legacy version, modern meta":    {body: `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2025-11-25"}}}`, headers: header(v, "2025-11-25", m, "tools/list"), status: 400, code: -32022, id: "1"},
 		"bad log level":                  {body: `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{` + modernMeta + `,"io.modelcontextprotocol/logLevel":"loud"}}}`, headers: header(v, "2026-07-28", m, "tools/list"), status: 400, code: -32602, id: "1"},
-		"unknown method, modern":         {body: `{"jsonrpc":"2.0","id":1,"method":"resources/list","params":{` + meta + `}}`, headers: header(v, "2026-07-28", m, "resources/list"), status: 404, code: -32601, id: "1"},
+		"unknown method, modern":         {body: `{"jsonrpc":"2.0","id":1,"method":"prompts/list","params":{` + meta + `}}`, headers: header(v, "2026-07-28", m, "prompts/list"), status: 404, code: -32601, id: "1"},
 		"initialize, modern":             {body: `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25",` + meta + `}}`, headers: header(v, "2026-07-28", m, "initialize"), status: 404, code: -32601, id: "1"},
 		"ping, modern":                   {body: `{"jsonrpc":"2.0","id":1,"method":"ping","params":{` + meta + `}}`, headers: header(v, "2026-07-28", m, "ping"), status: 404, code: -32601, id: "1"},
 		"notification, modern":           {body: `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`, headers: header(v, "2026-07-28"), status: 202},

@@ -14,6 +14,7 @@ import (
 	"github.com/mooring-dev/mooring/internal/mcp/catalog"
 	"github.com/mooring-dev/mooring/internal/mcp/content"
 	"github.com/mooring-dev/mooring/internal/mcp/naming"
+	"github.com/mooring-dev/mooring/internal/mcp/result"
 	"github.com/mooring-dev/mooring/internal/mcp/transport"
 	"github.com/mooring-dev/mooring/internal/mcp/wire"
 )
@@ -38,14 +39,25 @@ func (r *Runtime) Call(ctx context.Context, id SessionID, req CallRequest) (*Cal
 	}
 	defer s.dismiss(l)
 	c := &call{l: l, tool: tool.Tool, req: &req}
-	result, err := c.run(ctx)
+	raw, err := c.run(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &CallResult{
-		Result: result, Server: tool.Server, Tool: tool.Tool.Name,
-		Generation: l.generation, ProtocolVersion: l.conn.Info().ProtocolVersion,
-	}, nil
+	out := &CallResult{
+		Server: tool.Server, Tool: tool.Tool.Name, Generation: l.generation, ProtocolVersion: l.conn.Info().ProtocolVersion,
+	}
+	// What was answered is not lost because the caller goes away now.
+	kept, cancel := context.WithTimeout(context.WithoutCancel(ctx), artifactTimeout)
+	defer cancel()
+	out.Result = result.Wire(kept, raw, result.WireOptions{
+		InlineBytes: s.inline(), Store: s.store(), Secrets: l.c.server.secrets(),
+	}).Result
+	if req.Report {
+		if report, err := result.Normalize(kept, raw, result.Options{Store: s.store()}); err == nil {
+			out.Report = report
+		}
+	}
+	return out, nil
 }
 
 // admit finds the tool and its connection, and takes a place in flight. It fails before anything is sent.

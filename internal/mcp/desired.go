@@ -15,6 +15,8 @@ type Desired struct {
 	// Servers in the order in which they are projected; names are unique.
 	Servers []Server
 	Tools   ToolFilter
+	// InlineBytes bounds each text that a result carries itself; zero means 1 MiB (bridge row 5).
+	InlineBytes int
 	// Subscriptions are wanted from the start, beside those that are made through the Runtime; at most 100 a server.
 	Subscriptions []Subscription
 	// RevisionFloor is the largest revision that was ever published for this session. Revisions continue above it, and

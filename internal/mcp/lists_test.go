@@ -195,9 +195,7 @@ func TestRefreshByHand(t *testing.T) {
 	if err := r.Refresh(t.Context(), "a", "one"); err != nil {
 		t.Error(err)
 	}
-	if !strings.Contains(strings.Join(rec.lines(), " "), "refresh failed(manual)") {
-		t.Errorf("events %v", rec.lines())
-	}
+	rec.contains(t, "refresh failed(manual)")
 	if err := r.Disconnect("a", "one"); err != nil {
 		t.Fatal(err)
 	}

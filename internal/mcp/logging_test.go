@@ -90,9 +90,7 @@ func TestLOG03SetupFails(t *testing.T) {
 	if got := r.Logs("a", "one", 0, 0); len(got) != 1 || !got[0].Synthetic || got[0].Level != logs.Warning {
 		t.Errorf("LOG-03: %+v", got)
 	}
-	if !strings.Contains(strings.Join(rec.lines(), ";"), "level warning failed=true") {
-		t.Errorf("LOG-03: %v", rec.lines())
-	}
+	rec.contains(t, "level warning failed=true") // LOG-03
 	off.push(wire.MethodMessage, `{"level":"emergency","data":"x"}`)
 	time.Sleep(20 * time.Millisecond)
 	if got := messages(r, "off"); got != "" {

@@ -4,6 +4,7 @@
 package mcp
 
 import (
+	"context"
 	"slices"
 	"time"
 
@@ -13,15 +14,15 @@ import (
 // cancelGrace bounds the wait for calls in flight to end once they were cancelled.
 const cancelGrace = 2 * time.Second
 
-// release begins the teardown and reports where it stands.
-func (s *session) release(deadline time.Time) Teardown {
+// release begins the teardown and reports where it stands. forget says that nothing of the session is to be kept.
+func (s *session) release(deadline time.Time, forget bool) Teardown {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ending == nil {
-		s.ending = &Teardown{Step: TeardownIntakeClosed, Held: true}
+		s.ending = &Teardown{Step: TeardownIntakeClosed, Held: !s.inherited}
 		close(s.changed) // whoever waits for a snapshot finds no session
 		s.changed = make(chan struct{})
-		go s.tearDown(deadline)
+		go s.tearDown(deadline, forget)
 	}
 	return s.ending.clone()
 }
@@ -59,7 +60,7 @@ func (s *session) reached(step TeardownStep, change func()) {
 }
 
 // tearDown walks the steps. Each is bounded by the deadline; a connection ends within closeTimeout of being stopped.
-func (s *session) tearDown(deadline time.Time) {
+func (s *session) tearDown(deadline time.Time, forget bool) {
 	defer close(s.gone)
 	s.stopCalls(errReleased)
 	cancelled := make(chan struct{})
@@ -87,10 +88,32 @@ func (s *session) tearDown(deadline time.Time) {
 	for _, c := range conns {
 		<-c.done // every socket is closed: nothing is waited for that has no limit of its own
 	}
+	if forget {
+		s.forgetArtifacts(deadline)
+	}
 	// A call whose agent does not read may end later. It holds nothing of the session, and has a limit of its own.
 	waitUntil(cancelled, deadline)
 	s.reached(TeardownDone, func() { s.ending.Done = true })
 	<-cancelled
+}
+
+// artifactsUnconfirmed stands for the artifacts among what could not be confirmed; no server has such a name.
+const artifactsUnconfirmed = "(artifacts)"
+
+// forgetArtifacts deletes them, or says that it could not.
+func (s *session) forgetArtifacts(deadline time.Time) {
+	if s.rt.opts.Artifacts == nil {
+		return
+	}
+	// A store gets some time of its own, or a server that took it all would keep the artifacts.
+	ctx, cancel := context.WithDeadline(context.Background(), maxTime(deadline, time.Now().Add(cancelGrace)))
+	defer cancel()
+	err := s.rt.opts.Artifacts.DeleteAll(ctx, s.id)
+	s.reached(TeardownArtifactsDeleted, func() {
+		if err != nil {
+			s.ending.Unconfirmed = append(s.ending.Unconfirmed, artifactsUnconfirmed)
+		}
+	})
 }
 
 // stopAll withdraws the projection and stops every connection.
@@ -137,6 +160,13 @@ func waitUntil(done <-chan struct{}, deadline time.Time) bool {
 	default:
 		return false
 	}
+}
+
+func maxTime(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 func minTime(a, b time.Time) time.Time {

@@ -31,6 +31,8 @@ type Options struct {
 	Ask func(ctx context.Context, q Question) (json.RawMessage, *wire.Error)
 	// Capabilities are declared to servers with Ask: what it can answer (CON-03).
 	Capabilities wire.Object
+	// Artifacts keeps what results hold too much of; without it large texts are cut, and binaries not kept.
+	Artifacts Artifacts
 	// Now is the clock that revisions start from; time.Now.
 	Now func() time.Time
 	// OnChange is told that a session's snapshot or teardown changed. Calls are coalesced, come one at a time and never
@@ -129,14 +131,22 @@ func (r *Runtime) AwaitSync(ctx context.Context, id SessionID) (*Snapshot, error
 	}
 }
 
-// Release starts the ordered teardown of a session, once, and reports where it stands. It never blocks. The teardown
-// ends by the deadline of the first call, whatever the servers do; a session that is not held is Done at once.
+// Release starts the ordered teardown of a session that is to be deleted, once, and reports where it stands. It never
+// blocks. The teardown ends by the deadline of the first call, whatever the servers do. Of a session that is not held only
+// the artifacts are deleted.
 func (r *Runtime) Release(id SessionID, deadline time.Time) Teardown {
-	s := r.session(id)
+	r.mu.Lock()
+	s := r.sessions[id]
+	if s == nil && r.opts.Artifacts != nil && !r.closed {
+		s = newSession(r, id, 0) // a predecessor's: its artifacts are there all the same
+		r.sessions[id] = s
+		s.inherited = true
+	}
+	r.mu.Unlock()
 	if s == nil {
 		return Teardown{Step: TeardownDone, Done: true}
 	}
-	return s.release(deadline)
+	return s.release(deadline, true)
 }
 
 // Forget drops the record of a finished teardown. It does nothing while the session is in use.
@@ -163,7 +173,7 @@ func (r *Runtime) Close(ctx context.Context) error {
 		deadline = time.Now().Add(closeTimeout)
 	}
 	for _, s := range sessions {
-		s.release(deadline)
+		s.release(deadline, false)
 	}
 	for _, s := range sessions {
 		select {

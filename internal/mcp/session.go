@@ -42,6 +42,9 @@ type session struct {
 	calls      int
 	inflight   sync.WaitGroup // counts calls; grows only under mu while ending is nil
 	ending     *Teardown
+	// inherited says that a predecessor held the session, and this process never did.
+	inherited   bool
+	inlineBytes int
 }
 
 func newSession(rt *Runtime, id SessionID, floor int64) *session {
@@ -88,6 +91,7 @@ func (s *session) ensure(d Desired) {
 	refilter := !slices.Equal(s.filter.Deny, d.Tools.Deny) || !slices.Equal(s.filter.Allow, d.Tools.Allow) ||
 		(s.filter.Allow == nil) != (d.Tools.Allow == nil)
 	s.filter = d.Tools
+	s.inlineBytes = d.InlineBytes
 	s.snapshot.raise(d.RevisionFloor)
 	s.publish(refilter)
 	s.command(&d)

@@ -16,6 +16,8 @@ const (
 	TeardownProjectionWithdrawn TeardownStep = "ProjectionWithdrawn"
 	// TeardownSessionsEnded: sessions are ended at their servers and sockets are closed.
 	TeardownSessionsEnded TeardownStep = "SessionsEnded"
+	// TeardownArtifactsDeleted: what results left is deleted.
+	TeardownArtifactsDeleted TeardownStep = "ArtifactsDeleted"
 	// TeardownDone: nothing is left.
 	TeardownDone TeardownStep = "Done"
 )

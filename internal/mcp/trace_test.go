@@ -98,6 +98,16 @@ func (rec *recorder) expect(t *testing.T, want ...string) {
 	t.Fatalf("events:\n  %s\nwant:\n  %s", strings.Join(got, "\n  "), strings.Join(want, "\n  "))
 }
 
+// contains waits for an event.
+func (rec *recorder) contains(t *testing.T, want string) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !slices.Contains(rec.lines(), want); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("no %q in:\n  %s", want, strings.Join(rec.lines(), "\n  "))
+		}
+	}
+}
+
 // hasty is a server's entry that is tried again at once.
 func hasty(f *fake) Server {
 	s := to(f, "one")

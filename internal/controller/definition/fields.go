@@ -36,7 +36,6 @@ var sessionFields = []field[v1alpha1.McpSessionSpec]{
 	tools("exposure", func(t *v1alpha1.SessionTools) bool { return other(t.Exposure, v1alpha1.ToolsDirect) }),
 	tools("builtIns", func(t *v1alpha1.SessionTools) bool { return other(t.BuiltIns, v1alpha1.BuiltInsNone) }),
 	tools("pin", func(t *v1alpha1.SessionTools) bool { return other(t.Pin, v1alpha1.PinNone) }),
-	{"spec.results", func(s *v1alpha1.McpSessionSpec) bool { return s.Results != nil }},
 	{"spec.extensions", func(s *v1alpha1.McpSessionSpec) bool { return s.Extensions != nil }},
 	{"spec.roots.mode", func(s *v1alpha1.McpSessionSpec) bool {
 		return s.Roots != nil && other(s.Roots.Mode, v1alpha1.RootsFixed)

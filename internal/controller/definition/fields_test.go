@@ -75,7 +75,6 @@ var sessionRows = []row[session]{
 		set:  func(s *session) { s.Tools = &v1alpha1.SessionTools{Pin: v1alpha1.PinApprove} },
 		fine: func(s *session) { s.Tools = &v1alpha1.SessionTools{Pin: v1alpha1.PinNone} },
 	},
-	{path: "spec.results", set: func(s *session) { s.Results = &v1alpha1.SessionResults{InlineBytes: 1024} }},
 	{path: "spec.extensions", set: func(s *session) { s.Extensions = &v1alpha1.SessionExtensions{} }},
 	{
 		path: "spec.roots.mode", value: "`Fixed`",
@@ -235,7 +234,7 @@ var acted = map[string][]string{
 	},
 	"McpSession": {
 		"spec.workspace", "spec.plugins", "spec.servers", "spec.overrides", "spec.tools.allow", "spec.tools.deny",
-		"spec.serviceAccountName", "spec.suspend", "spec.subscriptions",
+		"spec.serviceAccountName", "spec.suspend", "spec.subscriptions", "spec.results",
 	},
 	"McpTask": {
 		"spec.sessionRef", "spec.tool", "spec.arguments", "spec.lifetimeSeconds", "spec.ttlSecondsAfterFinished", "spec.cancel",

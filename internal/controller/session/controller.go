@@ -154,6 +154,9 @@ func (r *Reconciler) decide(ctx context.Context, s *scope) error {
 		return nil
 	}
 	s.desired.Tools = toolFilter(s.session.Spec.Tools)
+	if results := s.session.Spec.Results; results != nil {
+		s.desired.InlineBytes = int(results.InlineBytes)
+	}
 	for _, wanted := range s.session.Spec.Subscriptions {
 		s.desired.Subscriptions = append(s.desired.Subscriptions, mcp.Subscription{Server: wanted.Server, URI: wanted.URI})
 	}

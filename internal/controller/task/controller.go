@@ -175,7 +175,7 @@ func (r *Reconciler) begin(task *v1alpha1.McpTask, session *v1alpha1.McpSession,
 }
 
 func (r *Reconciler) launch(task *v1alpha1.McpTask, id mcp.SessionID, deadline time.Time) func() {
-	request := mcp.CallRequest{Tool: task.Spec.Tool}
+	request := mcp.CallRequest{Tool: task.Spec.Tool, Report: true}
 	if task.Spec.Arguments != "" {
 		request.Arguments = []byte(task.Spec.Arguments)
 	}

@@ -6,6 +6,7 @@ package task
 import (
 	"errors"
 	"fmt"
+	"regexp"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -137,6 +138,7 @@ func conclude(task *v1alpha1.McpTask, o *outcome) verdict {
 	if summary.Truncated {
 		r.Truncation = v1alpha1.TruncationCut
 	}
+	describeArtifacts(r, o.result.Report)
 	task.Status.Result = r
 	if summary.IsError {
 		r.Outcome = v1alpha1.OutcomeToolError
@@ -144,6 +146,37 @@ func conclude(task *v1alpha1.McpTask, o *outcome) verdict {
 	}
 	return end(task, v1alpha1.TaskCompleted, v1alpha1.ReasonCompleted, "the tool returned a result")
 }
+
+// artifactKinds turns the report's words into the API's.
+var artifactKinds = map[string]v1alpha1.ArtifactKind{
+	result.KindText: v1alpha1.ArtifactText, result.KindImage: v1alpha1.ArtifactImage,
+	result.KindAudio: v1alpha1.ArtifactAudio, result.KindResource: v1alpha1.ArtifactResource,
+}
+
+// mediaType is what the API takes for one.
+var mediaType = regexp.MustCompile(`^[ -%'-;=?-~]{1,127}$`)
+
+// describeArtifacts names what of a result was stored. A result that breaks the bounds of a report has none.
+func describeArtifacts(r *v1alpha1.TaskResult, report *result.Projected) {
+	if report == nil {
+		return
+	}
+	r.ArtifactCount = int32(min(report.Metadata.ArtifactCount, 256)) //nolint:gosec // bounded here
+	for i := range report.Metadata.Artifacts {
+		artifact := &report.Metadata.Artifacts[i]
+		if !artifact.Persisted || len(r.Artifacts) == maxArtifacts {
+			continue
+		}
+		named := v1alpha1.Artifact{ID: artifact.ID, Kind: artifactKinds[artifact.Kind], Bytes: artifact.Size}
+		if mediaType.MatchString(artifact.MimeType) {
+			named.MediaType = artifact.MimeType
+		}
+		r.Artifacts = append(r.Artifacts, named)
+	}
+}
+
+// maxArtifacts bounds the artifacts that a status names.
+const maxArtifacts = 64
 
 func concludeError(task *v1alpha1.McpTask, o *outcome) verdict {
 	var callErr *mcp.CallError
