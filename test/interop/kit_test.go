@@ -24,8 +24,8 @@ import (
 )
 
 const (
-	id   mcp.SessionID = "session"
-	name               = "one"
+	id   = mcp.SessionID("session")
+	name = "one"
 	// patience bounds every wait for a server; those of the everything server do something each 5 s.
 	patience = 20 * time.Second
 )
