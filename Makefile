@@ -24,12 +24,16 @@ LDFLAGS := -X main.version=$(VERSION)
 
 # What runs without a control plane, and what starts one.
 UNIT := ./api/... ./cmd/... ./internal/... ./hack/...
+FAULTS := ./test/hostile/...
 ENVTEST := ./test/cluster/... ./test/envtest/...
 E2E := ./test/e2e/...
+INTEROP := ./test/interop/...
 
 # hack/stage.sh NAME MINUTES COMMAND: the command fails when it takes longer than that.
 STAGE := hack/stage.sh
-FUZZ_SECONDS ?= 15
+# Seconds of each main fuzz target, and of each other one.
+FUZZ_SECONDS ?= 60
+FUZZ_SECONDS_REST ?= 5
 
 ##@ Use it
 
@@ -48,7 +52,7 @@ cluster: controlplane bin/cluster ## Start a control plane and print its kubecon
 	@bin/cluster
 
 .PHONY: build
-build: bin/mooring bin/everything ## Build the operator, and the MCP server of the demo, into bin
+build: bin/mooring bin/mooring-bridge bin/everything ## Build the operator, its bridge, and the MCP server of the demo, into bin
 
 ##@ Change it
 
@@ -80,7 +84,7 @@ clean: ## Remove what was built; the control plane and the tools stay in .cache
 ##@ Test it
 
 .PHONY: test
-test: builds lint verify unit envtest e2e conformance fuzz ## Run everything that CI runs
+test: builds lint verify unit faults envtest interop e2e conformance fuzz ## Run everything that CI runs
 
 .PHONY: builds
 builds:
@@ -95,6 +99,7 @@ lint: $(GOLANGCI_LINT) $(KUSTOMIZE) ## Check style, the arrows between packages,
 .PHONY: lint-all
 lint-all:
 	@hack/file-length.sh
+	@hack/requirements/check.sh
 	@$(KUSTOMIZE) build config/default >/dev/null
 	@$(KUSTOMIZE) build config/samples >/dev/null
 	@$(GOLANGCI_LINT) run
@@ -107,6 +112,10 @@ verify: $(CONTROLLER_GEN) ## Check that what is generated, and go.mod, is what i
 unit: ## Run the tests that need no control plane
 	@$(STAGE) unit 5 hack/gotest.sh -race -timeout 5m $(UNIT)
 
+.PHONY: faults
+faults: ## Run the runtime against servers that fail and attack (MOORING_CYCLES=10000 for the long run)
+	@$(STAGE) faults 5 hack/gotest.sh -race -timeout 60m $(FAULTS)
+
 .PHONY: envtest
 envtest: controlplane ## Run the tests on a real kube-apiserver
 	@$(STAGE) envtest 10 hack/gotest.sh -race -timeout 10m $(ENVTEST)
@@ -115,13 +124,17 @@ envtest: controlplane ## Run the tests on a real kube-apiserver
 e2e: controlplane bin/mooring-e2e bin/everything bin/everything-server test/e2e/node_modules ## Run the operator as a process, with real MCP servers
 	@$(STAGE) end-to-end 15 hack/gotest.sh -race -tags e2e -timeout 15m -count=1 $(E2E)
 
+.PHONY: interop
+interop: test/e2e/node_modules ## Run the runtime against real MCP servers, by HTTP, SSE and the stdio bridge
+	@$(STAGE) interop 5 hack/gotest.sh -race -tags e2e -timeout 5m -count=1 $(INTEROP)
+
 .PHONY: conformance
 conformance: bin/everything-server test/conformance/node_modules ## Run the protocol's own suite against the runtime and the gateway
 	@$(STAGE) conformance 6 test/conformance/run.sh
 
 .PHONY: fuzz
-fuzz: ## Run each fuzz target for FUZZ_SECONDS (15)
-	@$(STAGE) fuzz 6 hack/fuzz.sh $(FUZZ_SECONDS)
+fuzz: ## Run each main fuzz target for FUZZ_SECONDS (60), the others for FUZZ_SECONDS_REST (5)
+	@$(STAGE) fuzz 6 hack/fuzz.sh $(FUZZ_SECONDS) $(FUZZ_SECONDS_REST)
 
 .PHONY: bench
 bench: ## Run the benchmarks
@@ -156,10 +169,10 @@ $(KUSTOMIZE): hack/tools/go.mod hack/tools/go.sum
 	@go -C hack/tools build -p 2 -o ../../$@ sigs.k8s.io/kustomize/kustomize/v5
 
 # The Go tool knows better than make what is out of date.
-.PHONY: bin/mooring bin/mooring-e2e bin/everything bin/everything-server bin/demo bin/cluster
-bin/mooring:
+.PHONY: bin/mooring bin/mooring-bridge bin/mooring-e2e bin/everything bin/everything-server bin/demo bin/cluster
+bin/mooring bin/mooring-bridge: bin/%:
 	@echo "build: $@"
-	@CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o $@ ./cmd/mooring
+	@CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o $@ ./cmd/$*
 
 bin/mooring-e2e:
 	@echo "build: $@"

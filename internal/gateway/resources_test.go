@@ -38,7 +38,8 @@ func TestBridge05Artifacts(t *testing.T) {
 	if !strings.Contains(g.body, `"text":"a<b"}],"resultType":"complete","ttlMs":0,"cacheScope":"private"`) {
 		t.Errorf("modern: %d %s", g.status, g.body)
 	}
-	g = f.modern(wire.MethodResourcesRead, `"uri":"mooring://artifacts/gone"`, "", map[string]string{wire.HeaderName: "mooring://artifacts/gone"})
+	gone := map[string]string{wire.HeaderName: "mooring://artifacts/gone"}
+	g = f.modern(wire.MethodResourcesRead, `"uri":"mooring://artifacts/gone"`, "", gone)
 	if !strings.Contains(g.body, `"code":-32602`) {
 		t.Errorf("modern: %d %s", g.status, g.body)
 	}

@@ -125,7 +125,8 @@ func TestBridge04SecretsInErrors(t *testing.T) {
 		},
 		"error": func(_ *wire.Message, a *answer) {
 			a.w.Header().Set("Content-Type", "application/json")
-			_, _ = fmt.Fprintf(a.w, `{"jsonrpc":"2.0","id":%s,"error":{"code":7,"message":"bad sesame-open-12345","data":{"t":"sesame-open-12345"}}}`, a.id)
+			_, _ = fmt.Fprintf(a.w, `{"jsonrpc":"2.0","id":%s,"error":`+
+				`{"code":7,"message":"bad sesame-open-12345","data":{"t":"sesame-open-12345"}}}`, a.id)
 		},
 	} {
 		f.with(func(f *fake) { f.answer = say })

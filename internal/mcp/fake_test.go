@@ -6,6 +6,7 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -77,7 +78,8 @@ const oneTool = `{"tools":[{"name":"echo","description":"d","inputSchema":{"type
 func newFake(t testing.TB) *fake {
 	t.Helper()
 	f := &fake{
-		caps: `{"tools":{"listChanged":true}}`, says: `"hi"`, results: map[string]string{}, tools: oneTool, sessions: map[string]bool{}, streams: map[chan string]struct{}{},
+		caps: `{"tools":{"listChanged":true}}`, says: `"hi"`, results: map[string]string{}, tools: oneTool,
+		sessions: map[string]bool{}, streams: map[chan string]struct{}{},
 	}
 	f.Server = httptest.NewServer(f)
 	t.Cleanup(f.stop)
@@ -309,6 +311,15 @@ func eventually(t testing.TB, r *Runtime, what string, fits func(*Snapshot) bool
 	}
 	t.Fatalf("%s: never; last %+v", what, last)
 	return nil
+}
+
+// endedBy is the reason and whether anything was sent of a request that failed; empty for any other error.
+func endedBy(err error) (reason CallReason, sent bool) {
+	var call *CallError
+	if errors.As(err, &call) {
+		return call.Reason, call.Sent
+	}
+	return "", false
 }
 
 func names(s *Snapshot) string {

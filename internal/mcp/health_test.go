@@ -46,7 +46,7 @@ func TestREC41Probes(t *testing.T) {
 	if overlapped.Load() > 0 {
 		t.Error("REC-42: probes overlap")
 	}
-	rec := record(t, r, "a")
+	rec := record(t, r)
 	hang.Store(true)
 	s := eventually(t, r, "degraded", func(s *Snapshot) bool { return s.Servers[0].Degraded })
 	if c := s.Servers[0]; c.State != StateConnected || c.LastError == nil || c.LastError.Reason != FailureTimeout {
@@ -114,7 +114,7 @@ func TestREC11SessionExpired(t *testing.T) {
 	}
 	f.with(func(f *fake) { f.sessions = map[string]bool{}; f.answer = nil })
 	_, err := r.Call(t.Context(), "a", CallRequest{Tool: "mcp__one__echo"})
-	if call, ok := err.(*CallError); !ok || call.Reason != CallRejected {
+	if reason, _ := endedBy(err); reason != CallRejected {
 		t.Errorf("%v", err)
 	}
 	eventually(t, r, "recovered", func(s *Snapshot) bool { return s.Servers[0].Generation == 2 && s.Servers[0].State == StateConnected })

@@ -70,8 +70,8 @@ var noContent = &content.Catalog{}
 func (l *live) fetchFirst(ctx context.Context) (lists, error) {
 	l.listing.Store(true)
 	got := l.fetch(ctx, l.declared())
-	if got.tools == nil && l.declared()&listTools != 0 {
-		return got, got.err()
+	if err := got.err(); got.tools == nil && l.declared()&listTools != 0 {
+		return got, err
 	}
 	for _, empty := range []**content.Catalog{&got.resources, &got.templates, &got.prompts} {
 		if *empty == nil {

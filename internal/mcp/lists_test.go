@@ -6,6 +6,7 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -52,7 +53,7 @@ func TestUndeclaredAndUnknownListsAreEmpty(t *testing.T) {
 		t.Errorf("CNT-01: %d lists of what was not declared", n)
 	}
 	if got := s.Servers[1]; len(got.Resources.Entries) != 1 || len(got.Templates.Entries) != 0 || len(got.Prompts.Entries) != 0 {
-		t.Errorf("DEV-19: %d resources, %d templates, %d prompts", len(got.Resources.Entries), len(got.Templates.Entries), len(got.Prompts.Entries))
+		t.Errorf("DEV-19: %+v", got)
 	}
 }
 
@@ -117,7 +118,7 @@ func TestCAT31FiveNoticesOneRevision(t *testing.T) {
 	r := newRuntime(t)
 	r.Ensure("a", desired(to(f, "one")))
 	before := synced(t, r, "a")
-	rec := record(t, r, "a")
+	rec := record(t, r)
 	f.with(func(f *fake) { f.list = pages(tool("unlock", "d"), tool("live", "other")+","+tool("new", "d")) })
 	for range 5 {
 		f.push(wire.MethodToolsListChanged)
@@ -174,15 +175,15 @@ func TestCAT40TheBarrierEnds(t *testing.T) {
 func TestRefreshByHand(t *testing.T) {
 	f := full(t)
 	r := newRuntime(t)
-	if err := r.Refresh(t.Context(), "a", "one"); err != ErrSessionNotFound {
+	if err := r.Refresh(t.Context(), "a", "one"); !errors.Is(err, ErrSessionNotFound) {
 		t.Errorf("no session: %v", err)
 	}
 	r.Ensure("a", desired(to(f, "one")))
 	synced(t, r, "a")
-	if err := r.Refresh(t.Context(), "a", "other"); err != ErrServerNotFound {
+	if err := r.Refresh(t.Context(), "a", "other"); !errors.Is(err, ErrServerNotFound) {
 		t.Errorf("REG-05: %v", err)
 	}
-	rec := record(t, r, "a")
+	rec := record(t, r)
 	f.with(func(f *fake) { f.tools = `{}` })
 	f.push(wire.MethodToolsListChanged)
 	if err := r.Refresh(t.Context(), "a", "one"); err == nil {
@@ -199,7 +200,7 @@ func TestRefreshByHand(t *testing.T) {
 	if err := r.Disconnect("a", "one"); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Refresh(t.Context(), "a", "one"); err != ErrServerNotConnected {
+	if err := r.Refresh(t.Context(), "a", "one"); !errors.Is(err, ErrServerNotConnected) {
 		t.Errorf("REG-07: %v", err)
 	}
 }
@@ -226,7 +227,9 @@ func TestListLimits(t *testing.T) {
 // What a modern server says about the life of its lists is kept to (2026-07-28 "Caching").
 func TestCacheHints(t *testing.T) {
 	var got lists
-	for _, raw := range []string{`{"ttlMs":60000}`, `{"ttlMs":5000,"cacheScope":"private"}`, `{"ttlMs":-1}`, `{"ttlMs":"x"}`, `{}`, `{"ttlMs":1e300}`} {
+	for _, raw := range []string{
+		`{"ttlMs":60000}`, `{"ttlMs":5000,"cacheScope":"private"}`, `{"ttlMs":-1}`, `{"ttlMs":"x"}`, `{}`, `{"ttlMs":1e300}`,
+	} {
 		got.cache(json.RawMessage(raw))
 	}
 	if got.fresh != 5*time.Second {
@@ -286,8 +289,7 @@ func TestRequestsAreCheckedFirst(t *testing.T) {
 		"SUB-02 not listed": {func() error { return r.Subscribe(ctx, "a", "one", "r:2") }, CallNotInCatalog},
 	} {
 		err := row.do()
-		call, ok := err.(*CallError)
-		if !ok || call.Reason != row.want || call.Sent {
+		if reason, sent := endedBy(err); reason != row.want || sent {
 			t.Errorf("%s: %v, want %s", name, err, row.want)
 		}
 	}
@@ -321,13 +323,13 @@ func TestCMP09Places(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	_, err := r.Complete(t.Context(), "a", "one", request)
-	if call, ok := err.(*CallError); !ok || call.Reason != CallTooMany {
+	if reason, _ := endedBy(err); reason != CallTooMany {
 		t.Errorf("a fifth: %v", err)
 	}
 	cancel()
 	for range completion.MaxInFlight {
-		if call, ok := (<-done).(*CallError); !ok || call.Reason != CallAborted {
-			t.Errorf("CMP-07: %v", call)
+		if reason, _ := endedBy(<-done); reason != CallAborted {
+			t.Errorf("CMP-07: %s", reason)
 		}
 	}
 	close(hold)

@@ -128,29 +128,33 @@ func (l *live) listen() {
 	if info.Era == transport.EraModern && !filter.Tools && !filter.Resources && !filter.Prompts {
 		return
 	}
-	l.work.Go(func() {
-		err := l.conn.Listen(l.c.ctx, filter, transport.Listener{
-			Opened: func(gap bool, granted transport.Filter) {
-				l.told.Store(granted.Tools || granted.Resources || granted.Prompts)
-				if gap || l.listing.Load() {
-					l.changed(l.declared())
-				}
-				l.openOnce.Do(func() { close(l.opened) })
-			},
-			Refused: l.check,
-			Message: l.heard,
-		})
-		l.openOnce.Do(func() { close(l.opened) })
-		if err != nil && !errors.Is(err, transport.ErrNoStream) {
-			l.lose(err)
-		}
-	})
+	l.work.Go(func() { l.stayTuned(filter) })
 	timer := time.NewTimer(openTimeout)
 	defer timer.Stop()
 	select {
 	case <-l.opened:
 	case <-timer.C:
 	case <-l.c.ctx.Done():
+	}
+}
+
+// stayTuned listens until the generation ends.
+func (l *live) stayTuned(filter transport.Filter) {
+	open := func() { l.openOnce.Do(func() { close(l.opened) }) }
+	err := l.conn.Listen(l.c.ctx, filter, transport.Listener{
+		Opened: func(gap bool, granted transport.Filter) {
+			l.told.Store(granted.Tools || granted.Resources || granted.Prompts)
+			if gap || l.listing.Load() {
+				l.changed(l.declared())
+			}
+			open()
+		},
+		Refused: l.check,
+		Message: l.heard,
+	})
+	open()
+	if err != nil && !errors.Is(err, transport.ErrNoStream) {
+		l.lose(err)
 	}
 }
 

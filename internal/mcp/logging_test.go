@@ -60,11 +60,13 @@ func TestLOG02Levels(t *testing.T) {
 		t.Fatal(err)
 	}
 	emit()
-	waitFor(t, func() bool { return messages(r, "") == "warning error debug info warning error" })
+	waitFor(t, func() bool {
+		return messages(r, "one") == "warning error "+strings.Join([]string{"debug", "info", "warning", "error"}, " ")
+	})
 	f.with(func(f *fake) { f.sessions = map[string]bool{} })
 	f.CloseClientConnections()
 	eventually(t, r, "recovered", func(s *Snapshot) bool { return s.Servers[0].Generation == 2 && s.Servers[0].State == StateConnected })
-	if got := levels(f); got != "warning debug debug" {
+	if got := levels(f); got != "warning"+strings.Repeat(" debug", 2) {
 		t.Errorf("LOG-02: asked for %q", got)
 	}
 	r.Ensure("a", desired()) // REG-18
@@ -81,7 +83,7 @@ func TestLOG03SetupFails(t *testing.T) {
 	silent := to(off, "off")
 	silent.Policy.Logging.Off = true
 	r.Ensure("a", desired())
-	rec := record(t, r, "a")
+	rec := record(t, r)
 	r.Ensure("a", desired(to(f, "one"), silent))
 	s := synced(t, r, "a")
 	if s.Servers[0].State != StateConnected || s.Servers[1].LogLevel != "" || levels(off) != "" {

@@ -44,7 +44,8 @@ func TestPace(t *testing.T) {
 	down := &transport.NetworkError{Dialing: true, Err: errors.New("x")}
 	var p pace
 	for i := 1; i < 100; i++ {
-		if w := p.after(down, defaults.Recovery, rest); w.state != StateConnecting || w.attempt != i+1 || w.limit != 0 || w.delay > 36*time.Second {
+		w := p.after(down, defaults.Recovery, rest)
+		if w.state != StateConnecting || w.attempt != i+1 || w.limit != 0 || w.delay > 30*time.Second {
 			t.Fatalf("first connect, failure %d: %+v", i, w)
 		}
 	}

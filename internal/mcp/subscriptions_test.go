@@ -12,9 +12,9 @@ import (
 	"github.com/mooring-dev/mooring/internal/mcp/wire"
 )
 
-func active(s *Snapshot, server int) string {
+func active(s *Snapshot) string {
 	var out []string
-	for _, sub := range s.Servers[server].Subscriptions {
+	for _, sub := range s.Servers[0].Subscriptions {
 		out = append(out, fmt.Sprintf("%s=%v", sub.URI, sub.Active))
 	}
 	return strings.Join(out, " ")
@@ -26,7 +26,7 @@ func TestSUB02Subscribe(t *testing.T) {
 	r := newRuntime(t)
 	r.Ensure("a", desired(to(f, "one")))
 	before := synced(t, r, "a")
-	rec := record(t, r, "a")
+	rec := record(t, r)
 	update := `{"uri":"r:1"}`
 	f.push(wire.MethodResourceUpdated, update) // SUB-07: nobody subscribed
 	time.Sleep(50 * time.Millisecond)          // it has been heard by then
@@ -38,8 +38,8 @@ func TestSUB02Subscribe(t *testing.T) {
 	if n := f.count(wire.MethodSubscribe); n != 1 {
 		t.Errorf("SUB-02: %d requests", n)
 	}
-	if s, _ := r.Snapshot("a"); active(s, 0) != "r:1=true" {
-		t.Errorf("%s", active(s, 0))
+	if s, _ := r.Snapshot("a"); active(s) != "r:1=true" {
+		t.Errorf("%s", active(s))
 	}
 	f.push(wire.MethodResourceUpdated, update)
 	f.push(wire.MethodResourceUpdated, `{"uri":"r:9"}`)
@@ -65,8 +65,8 @@ func TestSUB02Subscribe(t *testing.T) {
 	if n := f.count(wire.MethodUnsubscribe); n != 1 {
 		t.Errorf("SUB-03: %d requests", n)
 	}
-	if s, _ := r.Snapshot("a"); active(s, 0) != "" {
-		t.Errorf("%s", active(s, 0))
+	if s, _ := r.Snapshot("a"); active(s) != "" {
+		t.Errorf("%s", active(s))
 	}
 }
 
@@ -79,14 +79,14 @@ func TestSUB05Restored(t *testing.T) {
 	d.Subscriptions = []Subscription{{Server: "one", URI: "r:1"}, {Server: "one", URI: "later"}, {Server: "two", URI: "r:1"}}
 	r.Ensure("a", d)
 	synced(t, r, "a")
-	if s, _ := r.Snapshot("a"); active(s, 0) != "later=false r:1=true" {
-		t.Fatalf("%s", active(s, 0))
+	if s, _ := r.Snapshot("a"); active(s) != "later=false r:1=true" {
+		t.Fatalf("%s", active(s))
 	}
-	rec := record(t, r, "a")
+	rec := record(t, r)
 	f.with(func(f *fake) { f.sessions = map[string]bool{} })
 	f.CloseClientConnections()
 	eventually(t, r, "recovered and subscribed", func(s *Snapshot) bool {
-		return s.Servers[0].Generation == 2 && active(s, 0) == "later=false r:1=true"
+		return s.Servers[0].Generation == 2 && active(s) == "later=false r:1=true"
 	})
 	if n := f.count(wire.MethodSubscribe); n != 2 {
 		t.Errorf("SUB-05: %d requests", n)
@@ -94,13 +94,13 @@ func TestSUB05Restored(t *testing.T) {
 	rec.contains(t, "updated r:1") // bridge row 25
 	f.with(func(f *fake) { f.results[wire.MethodResourcesList] = `{"resources":[{"uri":"later","name":"r"}]}` })
 	f.push(wire.MethodResourcesListChanged)
-	eventually(t, r, "let go and taken", func(s *Snapshot) bool { return active(s, 0) == "later=true r:1=false" })
+	eventually(t, r, "let go and taken", func(s *Snapshot) bool { return active(s) == "later=true r:1=false" })
 	if n := f.count(wire.MethodUnsubscribe); n != 1 {
 		t.Errorf("DEV-54: %d requests", n)
 	}
 	f.with(func(f *fake) { f.results[wire.MethodResourcesList] = `{"resources":[{"uri":"r:1","name":"r"}]}` })
 	f.push(wire.MethodResourcesListChanged)
-	eventually(t, r, "taken again", func(s *Snapshot) bool { return active(s, 0) == "later=false r:1=true" })
+	eventually(t, r, "taken again", func(s *Snapshot) bool { return active(s) == "later=false r:1=true" })
 	// SUB-04: what agents made is forgotten with a reconnect by hand, what is declared is not.
 	if err := r.Subscribe(t.Context(), "a", "one", "t:7"); err != nil {
 		t.Fatal(err)
@@ -109,7 +109,7 @@ func TestSUB05Restored(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, r, "connected anew", func(s *Snapshot) bool {
-		return s.Servers[0].State == StateConnected && active(s, 0) == "later=false r:1=true"
+		return s.Servers[0].State == StateConnected && active(s) == "later=false r:1=true"
 	})
 }
 
@@ -121,22 +121,22 @@ func TestSUB06Refused(t *testing.T) {
 	d := desired(to(f, "one"))
 	d.Subscriptions = []Subscription{{Server: "one", URI: "r:1"}}
 	r.Ensure("a", desired())
-	rec := record(t, r, "a")
+	rec := record(t, r)
 	r.Ensure("a", d)
 	s := synced(t, r, "a")
-	if s.Servers[0].State != StateConnected || active(s, 0) != "r:1=false" {
-		t.Errorf("%s, %s", s.Servers[0].State, active(s, 0))
+	if s.Servers[0].State != StateConnected || active(s) != "r:1=false" {
+		t.Errorf("%s, %s", s.Servers[0].State, active(s))
 	}
 	rec.contains(t, "subscription failed r:1") // SUB-06
 	if err := r.Subscribe(t.Context(), "a", "one", "t:7"); err == nil {
 		t.Error("a refusal is no error")
 	}
-	if s, _ := r.Snapshot("a"); active(s, 0) != "r:1=false" {
-		t.Errorf("SUB-03: %s", active(s, 0))
+	if s, _ := r.Snapshot("a"); active(s) != "r:1=false" {
+		t.Errorf("SUB-03: %s", active(s))
 	}
 	f.with(func(f *fake) { f.results[wire.MethodSubscribe] = `{}` })
 	f.push(wire.MethodResourcesListChanged)
-	eventually(t, r, "tried again", func(s *Snapshot) bool { return active(s, 0) == "r:1=true" })
+	eventually(t, r, "tried again", func(s *Snapshot) bool { return active(s) == "r:1=true" })
 }
 
 // At most 100 are wanted of a server (SUB-02), and a server that does not offer them is not asked.
@@ -151,11 +151,11 @@ func TestSUB02Bound(t *testing.T) {
 	r.Ensure("a", d)
 	synced(t, r, "a")
 	err := r.Subscribe(t.Context(), "a", "one", "r:1")
-	if call, ok := err.(*CallError); !ok || call.Reason != CallTooMany {
+	if reason, _ := endedBy(err); reason != CallTooMany {
 		t.Errorf("%v", err)
 	}
 	err = r.Subscribe(t.Context(), "a", "without", "r:1")
-	if call, ok := err.(*CallError); !ok || call.Reason != CallNotSupported || without.count(wire.MethodSubscribe) != 0 {
+	if reason, _ := endedBy(err); reason != CallNotSupported || without.count(wire.MethodSubscribe) != 0 {
 		t.Errorf("%v", err)
 	}
 }
@@ -175,7 +175,7 @@ func TestSUB08Late(t *testing.T) {
 	if err := r.Disconnect("a", "one"); err != nil {
 		t.Fatal(err)
 	}
-	rec := record(t, r, "a")
+	rec := record(t, r)
 	old.resourceUpdated([]byte(`{"uri":"r:1"}`))
 	time.Sleep(20 * time.Millisecond)
 	if got := rec.lines(); len(got) != 0 {

@@ -4,6 +4,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -21,9 +22,9 @@ type recorder struct {
 	events []Event
 }
 
-func record(t *testing.T, r *Runtime, id SessionID) *recorder {
+func record(t *testing.T, r *Runtime) *recorder {
 	t.Helper()
-	w, _, err := r.Watch(id)
+	w, _, err := r.Watch("a")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +46,7 @@ func (rec *recorder) lines() []string {
 	rec.mu.Lock()
 	events := slices.Clone(rec.events)
 	rec.mu.Unlock()
-	slices.SortFunc(events, func(a, b Event) int { return int(a.Seq) - int(b.Seq) })
+	slices.SortFunc(events, func(a, b Event) int { return cmp.Compare(a.Seq, b.Seq) })
 	var out []string
 	for i := range events {
 		if line := line(&events[i]); line != "" {
@@ -125,7 +126,7 @@ func TestTraceFirstConnect(t *testing.T) {
 	f.results[wire.MethodPromptsList] = `{"prompts":[{"name":"p"}]}`
 	r := newRuntime(t)
 	r.Ensure("a", desired())
-	rec := record(t, r, "a")
+	rec := record(t, r)
 	r.Ensure("a", desired(to(f, "one")))
 	rec.expect(t, "status Idle>Connecting", "status Connecting>Connected", "tools(connection) +1 -0 ~0",
 		"resources(connection) +1 -0 ~0", "resourceTemplates(connection) +1 -0 ~0", "prompts(connection) +1 -0 ~0",
@@ -146,7 +147,7 @@ func TestTraceCrashAndFail(t *testing.T) {
 	server.Policy.Recovery.MaxAttempts = 2
 	r.Ensure("a", desired(server))
 	synced(t, r, "a")
-	rec := record(t, r, "a")
+	rec := record(t, r)
 	f.crash()
 	rec.expect(t, "tools(disconnection) +0 -1 ~0", "status Connected>Reconnecting", "recovery reconnecting 1 of 2",
 		"recovery reconnecting 2 of 2", "status Reconnecting>Failed", "recovery failed 2 of 2")
@@ -155,7 +156,7 @@ func TestTraceCrashAndFail(t *testing.T) {
 		t.Errorf("REC-25: %+v", c)
 	}
 	_, err := r.Call(t.Context(), "a", CallRequest{Tool: "mcp__one__echo"})
-	if call, ok := err.(*CallError); !ok || call.Reason != CallNotConnected || call.Sent {
+	if reason, sent := endedBy(err); reason != CallNotConnected || sent {
 		t.Errorf("REC-26: %v", err)
 	}
 }
@@ -167,7 +168,7 @@ func TestTraceCrashAndRecover(t *testing.T) {
 	r := newRuntime(t)
 	r.Ensure("a", desired(hasty(f)))
 	before := synced(t, r, "a")
-	rec := record(t, r, "a")
+	rec := record(t, r)
 	f.with(func(f *fake) { f.tools = strings.ReplaceAll(oneTool, "echo", "other") })
 	f.with(func(f *fake) { f.sessions = map[string]bool{} })
 	f.CloseClientConnections()
@@ -187,7 +188,7 @@ func TestTraceByHand(t *testing.T) {
 	r := newRuntime(t)
 	r.Ensure("a", desired(to(f, "one")))
 	synced(t, r, "a")
-	rec := record(t, r, "a")
+	rec := record(t, r)
 	for range 2 { // again is nothing
 		if err := r.Disconnect("a", "one"); err != nil {
 			t.Fatal(err)
@@ -224,7 +225,7 @@ func TestTraceRecoveryOff(t *testing.T) {
 	server.Policy.Recovery.Off = true
 	r.Ensure("a", desired(server))
 	synced(t, r, "a")
-	rec := record(t, r, "a")
+	rec := record(t, r)
 	f.crash()
 	rec.expect(t, "tools(disconnection) +0 -1 ~0", "status Connected>Failed", "recovery failed 0 of 0")
 	f.revive()
@@ -248,7 +249,7 @@ func TestDisconnectDuringBackOff(t *testing.T) {
 	server.Policy.Recovery = Recovery{InitialDelay: 500 * time.Millisecond, JitterPercent: -1}
 	r.Ensure("a", desired(server))
 	synced(t, r, "a")
-	rec := record(t, r, "a")
+	rec := record(t, r)
 	f.crash()
 	rec.expect(t, "tools(disconnection) +0 -1 ~0", "status Connected>Reconnecting", "recovery reconnecting 1 of 5")
 	f.revive()

@@ -52,24 +52,24 @@ func CheckTask(task *v1alpha1.McpTask) *Problem {
 func checkTransport(t *v1alpha1.Transport) *Problem {
 	switch {
 	case t.Type == v1alpha1.TransportStreamableHTTP && t.StreamableHTTP != nil:
-		if what := checkURL(t.StreamableHTTP.URL); what != "" {
-			return invalid("spec.transport.streamableHTTP.url", what)
-		}
+		return checked("spec.transport.streamableHTTP.url", checkURL(t.StreamableHTTP.URL))
 	case t.Type == v1alpha1.TransportSSE && t.SSE != nil:
-		if what := checkURL(t.SSE.URL); what != "" {
-			return invalid("spec.transport.sse.url", what)
-		}
+		return checked("spec.transport.sse.url", checkURL(t.SSE.URL))
 	case t.Type == v1alpha1.TransportStdio && t.Stdio != nil:
-		if t.Stdio.Address == "" || t.Stdio.TokenSecretKeyRef == nil {
+		if t.Stdio.TokenSecretKeyRef == nil {
 			return invalid("spec.transport.stdio", "must have address and tokenSecretKeyRef")
 		}
-		if what := checkAddress(t.Stdio.Address); what != "" {
-			return invalid("spec.transport.stdio.address", what)
-		}
-	default:
-		return invalid("spec.transport", "must have the member that spec.transport.type names")
+		return checked("spec.transport.stdio.address", checkAddress(t.Stdio.Address))
 	}
-	return nil
+	return invalid("spec.transport", "must have the member that spec.transport.type names")
+}
+
+// checked is nil when nothing is wrong.
+func checked(path, what string) *Problem {
+	if what == "" {
+		return nil
+	}
+	return invalid(path, what)
 }
 
 // checkAddress says what is wrong with the address of a bridge.

@@ -154,7 +154,7 @@ var artifactKinds = map[string]v1alpha1.ArtifactKind{
 }
 
 // mediaType is what the API takes for one.
-var mediaType = regexp.MustCompile(`^[ -%'-;=?-~]{1,127}$`)
+var mediaType = regexp.MustCompile(`^[ -%'-;=?-~]{1,127}$`) //nolint:gocritic // all of ASCII but &, < and >
 
 // describeArtifacts names what of a result was stored. A result that breaks the bounds of a report has none.
 func describeArtifacts(r *v1alpha1.TaskResult, report *result.Projected) {

@@ -140,14 +140,11 @@ func (r *Reader) moreData(value []byte) error {
 // line returns the next line without its end, which is CR, LF or CRLF; a line that no LF or CR ends is not a line. A long
 // line of data is taken as it comes instead of being returned. The bytes are valid until the next call.
 func (r *Reader) line() (line []byte, taken bool, err error) {
-	total := 0
+	left := r.maxBytes + len(dataField) + 1
 	for {
-		chunk, complete, err := r.chunk()
+		chunk, complete, err := r.bounded(&left)
 		if err != nil {
 			return nil, false, err
-		}
-		if total += len(chunk); total > r.maxBytes+len(dataField)+1 {
-			return nil, false, fmt.Errorf("%w: line of more than %d bytes", ErrTooLarge, r.maxBytes)
 		}
 		switch {
 		case taken:
@@ -156,8 +153,7 @@ func (r *Reader) line() (line []byte, taken bool, err error) {
 			return chunk, false, nil
 		case len(line) < maxField:
 			line = append(line, chunk...)
-			if !complete && len(line) > len(dataField) && bytes.HasPrefix(line, dataField) {
-				taken = true
+			if taken = !complete && r.isData(line); taken {
 				err = r.appendData(bytes.TrimPrefix(line[len(dataField):], []byte{' '}))
 				line = nil
 			}
@@ -166,6 +162,22 @@ func (r *Reader) line() (line []byte, taken bool, err error) {
 			return line, taken, err
 		}
 	}
+}
+
+// bounded is chunk, and counts what is left of the longest line.
+func (r *Reader) bounded(left *int) (chunk []byte, complete bool, err error) {
+	if chunk, complete, err = r.chunk(); err != nil {
+		return nil, false, err
+	}
+	if *left -= len(chunk); *left < 0 {
+		return nil, false, fmt.Errorf("%w: line of more than %d bytes", ErrTooLarge, r.maxBytes)
+	}
+	return chunk, complete, nil
+}
+
+// isData reports whether the beginning of a line, long enough to tell, begins data.
+func (r *Reader) isData(line []byte) bool {
+	return len(line) > len(dataField) && bytes.HasPrefix(line, dataField)
 }
 
 var dataField = []byte("data:")
