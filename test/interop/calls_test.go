@@ -173,36 +173,38 @@ func TestParallelCalls(t *testing.T) {
 	}
 }
 
-// CON-14, DEV-29: a line of a stdio server is bounded, by 24 MiB. What fits comes whole; what does not ends the connection, which recovers.
+// CON-14, DEV-29: a line of a stdio server is bounded, by 24 MiB. What fits is answered, whole up to the 1 MiB of bridge
+// row 5 and cut beyond it; what does not fit ends the connection, which recovers.
 func TestLongLines(t *testing.T) {
 	dir := t.TempDir()
 	s := of(servers.Filesystem, dir)(t)
 	r := newRig(t, s.server)
 	// The server sends the text twice, as content and as structured content.
 	for _, file := range []struct {
-		name  string
-		bytes int
-		fits  bool
-	}{{"fits", 4 << 20, true}, {"does not", 14 << 20, false}} {
+		name           string
+		bytes          int
+		whole, tooLong bool
+	}{{"whole", 1 << 20, true, false}, {"cut", 4 << 20, false, false}, {"overlong", 14 << 20, false, true}} {
 		path := filepath.Join(dir, file.name)
 		text := strings.Repeat("0123456789abcde\n", file.bytes/16)
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		_, got, err := r.try(toolCall{name: "read_text_file", arguments: fmt.Sprintf(`{"path":%q}`, path)})
-		if file.fits {
-			if err != nil || got != text {
+		var call *mcp.CallError
+		switch {
+		case file.tooLong:
+			if !errors.As(err, &call) || !call.OutcomeUnknown() {
 				t.Errorf("%s: %d bytes, %v", file.name, len(got), err)
 			}
-			continue
-		}
-		var call *mcp.CallError
-		if !errors.As(err, &call) || !call.OutcomeUnknown() {
-			t.Errorf("%s: %d bytes, %v", file.name, len(got), err)
+		case err != nil:
+			t.Errorf("%s: %v", file.name, err)
+		case (got == text) != file.whole, !strings.Contains(got, text[:4096]):
+			t.Errorf("%s: %d bytes of %d", file.name, len(got), len(text))
 		}
 	}
 	r.await("recovered", func(e *mcp.Event) bool { return e.Kind == mcp.EventRecovery && e.Phase == mcp.PhaseRecovered })
-	if _, texts := r.call(toolCall{name: "list_directory", arguments: fmt.Sprintf(`{"path":%q}`, dir)}); !strings.Contains(texts, "fits") {
+	if _, texts := r.call(toolCall{name: "list_directory", arguments: fmt.Sprintf(`{"path":%q}`, dir)}); !strings.Contains(texts, "overlong") {
 		t.Errorf("after the recovery: %s", texts)
 	}
 	s.released(r)
