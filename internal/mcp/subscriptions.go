@@ -129,7 +129,7 @@ func (l *live) syncSubscriptions(ctx context.Context, resources, templates *cont
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	again := l.c.view.Trigger != "" // events were lost in the gap (bridge row 25)
+	again := l.c.view.Trigger != "" && l.c.live != l // events were lost in the gap (bridge row 25)
 	for _, uri := range want {
 		switch {
 		case failed[uri] != nil:

@@ -21,15 +21,20 @@ type Many struct {
 
 // NewMany starts a server with n tools of about size bytes each.
 func NewMany(n, size int) *Many {
+	m := &Many{list: string(ManyTools(n, size))}
+	m.http = httptest.NewServer(m)
+	m.URL = m.http.URL + "/mcp"
+	return m
+}
+
+// ManyTools is the tools/list result of such a server.
+func ManyTools(n, size int) json.RawMessage {
 	tools := make([]string, n)
 	for i := range tools {
 		tools[i] = fmt.Sprintf(`{"name":"tool_%04d","description":"One of many tools, number %d.","inputSchema":`+
 			`{"type":"object","properties":{"key":{"type":"string","description":%q}}}}`, i, i, strings.Repeat("x", size-180))
 	}
-	m := &Many{list: `{"tools":[` + strings.Join(tools, ",") + `]}`}
-	m.http = httptest.NewServer(m)
-	m.URL = m.http.URL + "/mcp"
-	return m
+	return json.RawMessage(`{"tools":[` + strings.Join(tools, ",") + `]}`)
 }
 
 // ServeHTTP answers what a session on it asks.
