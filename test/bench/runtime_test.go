@@ -75,7 +75,7 @@ func openLibrary(url string) func(*testing.B, int) (call, end func() error) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		c := client.NewClient(t, client.WithLegacyProtocolOnly())
+		c := client.NewClient(t, client.WithLegacyProtocolOnly()) //nolint:staticcheck // both sides speak the era of the server
 		if err := c.Start(ctx); err != nil {
 			b.Fatal(err)
 		}
@@ -136,7 +136,7 @@ func BenchmarkRuntimeCall(b *testing.B) {
 	do := map[string]func() float64{}
 	for _, side := range sides(server.URL) {
 		call, end := side.open(b, 0)
-		defer func() { _ = end() }()
+		b.Cleanup(func() { _ = end() })
 		do[side.name] = timed(b, 200, call)
 	}
 	measured(b, "µs", do)

@@ -184,7 +184,7 @@ func stdioCases() []ruleCase {
 		},
 		{
 			kind: "McpServer", path: "spec.transport.stdio",
-			message: "stdio.tokenSecretKeyRef: must be set when address is, and may not be set otherwise; a bridge serves only who knows its token",
+			message:  "stdio.tokenSecretKeyRef: must be set when address is, and may not be set otherwise; a bridge serves only who knows its token",
 			accepted: created(stdio(m{"address": "127.0.0.1:7000", "tokenSecretKeyRef": secret})),
 			rejected: created(stdio(m{"address": "127.0.0.1:7000"}), stdio(m{"image": "server", "tokenSecretKeyRef": secret})),
 		},
