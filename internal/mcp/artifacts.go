@@ -85,15 +85,14 @@ func (s *session) inline() int {
 }
 
 // discreet takes known secrets out of the error that a server answered with.
-func (s *Server) discreet(err error) error {
+func (c *connection) discreet(err error) error {
 	var rpc *wire.Error
 	if !errors.As(err, &rpc) {
 		return err
 	}
-	secrets := s.secrets()
-	clean := &wire.Error{Code: rpc.Code, Message: secrets.WireError(rpc.Message)}
+	clean := &wire.Error{Code: rpc.Code, Message: c.secrets.WireError(rpc.Message)}
 	if rpc.Data != nil {
-		clean.Data = secrets.Redact(rpc.Data)
+		clean.Data = c.secrets.Redact(rpc.Data)
 	}
 	if clean.Message == rpc.Message && bytes.Equal(clean.Data, rpc.Data) {
 		return err

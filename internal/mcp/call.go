@@ -50,7 +50,7 @@ func (r *Runtime) Call(ctx context.Context, id SessionID, req CallRequest) (*Cal
 	kept, cancel := context.WithTimeout(context.WithoutCancel(ctx), artifactTimeout)
 	defer cancel()
 	out.Result = result.Wire(kept, raw, result.WireOptions{
-		InlineBytes: s.inline(), Store: s.store(), Secrets: l.c.server.secrets(),
+		InlineBytes: s.inline(), Store: s.store(), Secrets: l.c.secrets,
 	}).Result
 	if req.Report {
 		if report, err := result.Normalize(kept, raw, result.Options{Store: s.store()}); err == nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mooring-dev/mooring/internal/mcp/catalog"
+	"github.com/mooring-dev/mooring/internal/mcp/clean"
 	"github.com/mooring-dev/mooring/internal/mcp/transport"
 )
 
@@ -28,6 +29,7 @@ var (
 type connection struct {
 	session *session
 	server  Server          // without policy, which may change
+	secrets clean.Secrets   // that the server knows, and must not say again
 	ctx     context.Context //nolint:containedctx // its own lifetime, and no caller's
 	stop    context.CancelCauseFunc
 	// kick ends a rest: something changed that makes another attempt worth while.
@@ -54,7 +56,8 @@ type connection struct {
 
 func newConnection(s *session, server Server, generation int64) *connection {
 	c := &connection{
-		session: s, server: server, policy: server.Policy.orDefault(), done: make(chan struct{}), kick: make(chan struct{}, 1),
+		session: s, server: server, secrets: server.secrets(), policy: server.Policy.orDefault(),
+		done: make(chan struct{}), kick: make(chan struct{}, 1),
 	}
 	c.ctx, c.stop = context.WithCancelCause(context.Background())
 	c.view = ServerSnapshot{

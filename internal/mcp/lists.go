@@ -34,6 +34,8 @@ type lists struct {
 	// fresh is for how long the server says that they stay as they are; zero when it says nothing.
 	fresh time.Duration
 	errs  []error
+	// asked and failed say which lists were asked for, and which of those could not be had.
+	asked, failed list
 }
 
 // show puts into a view what was brought.
@@ -92,29 +94,30 @@ func (l *live) fetchFirst(ctx context.Context) (lists, error) {
 func (l *live) fetch(ctx context.Context, which list) (got lists) {
 	limits := l.c.current().Lists
 	l.stale.And(^uint32(which))
-	keep := func(err error) bool {
+	got.asked = which
+	keep := func(one list, err error) bool {
 		if err != nil {
-			got.errs = append(got.errs, err)
+			got.errs, got.failed = append(got.errs, err), got.failed|one
 		}
 		return err == nil
 	}
 	if which&listTools != 0 {
 		builder := catalog.NewBuilder()
 		builder.MaxTools, builder.MaxBytes = limits.MaxTools, min(limits.MaxBytes, catalog.MaxBytes)
-		if keep(l.pages(ctx, wire.MethodToolsList, builder, &got)) {
+		if keep(listTools, l.pages(ctx, wire.MethodToolsList, builder, &got)) {
 			got.tools = catalog.Intern(builder.Catalog())
 		}
 	}
 	if which&listResources != 0 {
 		resources, templates := l.builder(content.Resources, limits.MaxResources), l.builder(content.ResourceTemplates, limits.MaxTemplates)
-		if keep(l.pages(ctx, wire.MethodResourcesList, resources, &got)) &&
-			keep(l.pages(ctx, wire.MethodTemplatesList, templates, &got)) {
+		if keep(listResources, l.pages(ctx, wire.MethodResourcesList, resources, &got)) &&
+			keep(listResources, l.pages(ctx, wire.MethodTemplatesList, templates, &got)) {
 			got.resources, got.templates = content.Intern(resources.Catalog()), content.Intern(templates.Catalog())
 		}
 	}
 	if which&listPrompts != 0 {
 		prompts := l.builder(content.Prompts, limits.MaxPrompts)
-		if keep(l.pages(ctx, wire.MethodPromptsList, prompts, &got)) {
+		if keep(listPrompts, l.pages(ctx, wire.MethodPromptsList, prompts, &got)) {
 			got.prompts = content.Intern(prompts.Catalog())
 		}
 	}

@@ -72,7 +72,16 @@ func TestContentMayFail(t *testing.T) {
 	if c.LastError == nil || c.LastError.Reason != FailureCatalog {
 		t.Errorf("last error %+v", c.LastError)
 	}
-	// It is asked for again by itself, and then everything is there.
+	// A subscription, which is no list, says nothing about it.
+	if err := r.Subscribe(t.Context(), "a", "one", "r:1"); err == nil {
+		t.Error("there is no such resource")
+	}
+	r.session("a").conns["one"].live.mark(listSubscriptions)
+	f.push(wire.MethodToolsListChanged)
+	waitFor(t, func() bool { return f.count(wire.MethodToolsList) > 1 })
+	if s := synced(t, r, "a"); s.Servers[0].LastError == nil {
+		t.Error("the failure is forgotten while the list is missing")
+	}
 	f.with(func(f *fake) { f.results[wire.MethodTemplatesList] = `{"resourceTemplates":[]}` })
 	if err := r.Refresh(t.Context(), "a", "one"); err != nil {
 		t.Fatal(err)
@@ -80,6 +89,23 @@ func TestContentMayFail(t *testing.T) {
 	s, _ = r.Snapshot("a")
 	if len(s.Servers[0].Resources.Entries) != 1 || s.Servers[0].LastError != nil {
 		t.Errorf("after a refresh: %+v", s.Servers[0])
+	}
+}
+
+// A list that failed is asked for again by itself, also when only the first one did (CAT-33).
+func TestFailedListIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	f := full(t)
+	f.results[wire.MethodPromptsList] = `{}`
+	r := newRuntime(t)
+	r.Ensure("a", desired(to(f, "one")))
+	if s := synced(t, r, "a"); s.Servers[0].LastError == nil {
+		t.Fatal("no error")
+	}
+	f.with(func(f *fake) { f.results[wire.MethodPromptsList] = `{"prompts":[{"name":"p"}]}` })
+	s := eventually(t, r, "the list", func(s *Snapshot) bool { return len(s.Servers[0].Prompts.Entries) == 1 })
+	if s.Servers[0].LastError != nil || f.count(wire.MethodToolsList) != 1 {
+		t.Errorf("%+v, %d lists of tools", s.Servers[0].LastError, f.count(wire.MethodToolsList))
 	}
 }
 

@@ -45,7 +45,7 @@ type live struct {
 	// What the attempt brought, until it is published.
 	first        lists
 	firstError   *Failure
-	fresh        time.Duration
+	brought      lists // what first was, for the refresher
 	instructions instructions.Text
 
 	// lost takes the first reason to give this generation up; poke asks for a refresh.
@@ -104,7 +104,7 @@ func (l *live) prepare(ctx context.Context) error {
 	if l.first, err = l.fetchFirst(ctx); err != nil {
 		return err
 	}
-	l.fresh = l.first.fresh
+	l.brought = lists{fresh: l.first.fresh, asked: l.first.asked, failed: l.first.failed}
 	l.syncSubscriptions(ctx, l.first.resources, l.first.templates)
 	return nil
 }

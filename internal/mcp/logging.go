@@ -113,12 +113,15 @@ func (s *session) record(server string, entry logs.Entry) {
 }
 
 // governed makes a live connection follow a new policy. It is called with session.mu held.
-func (l *live) governed() {
+func (l *live) governed(level bool) {
 	select {
 	case l.govern <- struct{}{}:
 	default:
 	}
-	l.work.Go(func() { l.negotiateLevel(l.c.ctx) })
+	if info := l.conn.Info(); level && info.Declares("logging", "") {
+		l.c.view.LogLevel = l.c.shownLevel()
+		l.work.Go(func() { l.negotiateLevel(l.c.ctx) })
+	}
 }
 
 // Logs returns the newest messages of a session's servers, or of one, in ascending order: those after a revision, at

@@ -45,7 +45,7 @@ func (l *live) converse(ctx context.Context, method string, build func(more wire
 		raw, err := l.conn.Do(ctx, request)
 		l.observe(err)
 		if err != nil {
-			return nil, ended(ctx, method, l.c.server.discreet(err), request.Sent())
+			return nil, ended(ctx, method, l.c.discreet(err), request.Sent())
 		}
 		if l.conn.Info().Era != transport.EraModern {
 			return raw, nil

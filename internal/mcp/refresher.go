@@ -76,30 +76,34 @@ func (a *asks) answer(err error) {
 	}
 }
 
-// refresher lists again when the server says so. All of it belongs to the connection's goroutine, except one run at a
-// time, which only talks to the server.
+// refresher lists again when the server says so, when a list failed, and when lists have outlived what was said of them.
+// All of it belongs to the connection's goroutine, except one run at a time, which only talks to the server.
 type refresher struct {
 	l    *live
 	ctx  context.Context //nolint:containedctx // of the generation
 	due  *time.Timer
 	done chan refreshed // 1
-	// waiting says that due is armed, running that a run is under way.
-	waiting, running bool
-	delay            time.Duration
-	last             time.Time // when the last run ended
-	failures         int
+	// soon says that due is armed for a change, running that a run is under way.
+	soon, running bool
+	delay         time.Duration
+	last          time.Time // when the last run ended
+	// failed are the lists that could not be had last, and failures counts runs in a row that failed.
+	failed   list
+	failures int
+	fresh    time.Duration // what the server said last
+	// next is when to run by itself; zero for never.
+	next time.Time
 }
 
 // refreshed is the outcome of a run.
 type refreshed struct {
 	lists
-	asked, subscribers *asks
+	waiting, subscribers *asks
 }
 
 func (r *refresher) loop() error {
 	defer r.due.Stop()
-	r.poll(r.l.fresh)
-	r.schedule()
+	r.plan(r.l.brought)
 	for {
 		select {
 		case <-r.ctx.Done():
@@ -109,7 +113,7 @@ func (r *refresher) loop() error {
 		case <-r.l.poke:
 			r.schedule()
 		case <-r.due.C:
-			r.waiting = false
+			r.soon = false
 			r.start()
 		case result := <-r.done:
 			r.running = false
@@ -121,23 +125,42 @@ func (r *refresher) loop() error {
 // schedule arms the timer for a change; changes before and during a run are merged into one.
 func (r *refresher) schedule() {
 	stale := list(r.l.stale.Load())
-	if r.running || stale == 0 || (r.waiting && r.failures == 0 && r.delay > 0) {
+	if r.running || stale == 0 || r.soon {
 		return
 	}
+	r.soon = true
 	if stale == listSubscriptions {
-		r.arm(0) // nobody floods us with these
+		r.due.Reset(0) // nobody floods us with these
 		return
 	}
 	if r.delay = min(r.delay*2, maxRefreshDelay); r.delay == 0 || time.Since(r.last) > calmAfter {
 		r.delay = refreshDelay
 	}
-	r.failures = 0
-	r.arm(r.delay)
+	r.due.Reset(r.delay)
 }
 
-func (r *refresher) arm(d time.Duration) {
-	r.due.Reset(d)
-	r.waiting = true
+// plan arms the timer for what comes by itself, unless there is a change to follow: another try of what failed, or a look
+// at a server that does not tell of changes and says how long its lists live.
+func (r *refresher) plan(got lists) {
+	if got.asked&^listSubscriptions != 0 {
+		r.failed = r.failed&^got.asked | got.failed
+		if r.fresh = or(got.fresh, r.fresh); got.failed != 0 {
+			r.failures++
+		}
+		switch {
+		case r.failed != 0:
+			r.next = time.Now().Add(min(refreshRetry<<min(max(r.failures-1, 0), 10), maxRefreshRetry))
+		case r.fresh > 0 && !r.l.told.Load():
+			wait := max(r.fresh, minPoll)
+			r.failures, r.next = 0, time.Now().Add(wait+rand.N(wait/10)) //nolint:gosec // spreading load needs no secrecy
+		default:
+			r.failures, r.next = 0, time.Time{}
+		}
+	}
+	if !r.next.IsZero() {
+		r.due.Reset(time.Until(r.next))
+	}
+	r.schedule()
 }
 
 func (r *refresher) start() {
@@ -145,15 +168,18 @@ func (r *refresher) start() {
 		return
 	}
 	r.running = true
-	if r.l.stale.Load() == 0 {
-		r.l.stale.Or(uint32(r.l.declared())) // a poll, or another try
+	switch stale := list(r.l.stale.Load()); {
+	case stale&^listSubscriptions != 0:
+		r.l.stale.Or(uint32(r.failed))
+	case stale == 0:
+		r.l.stale.Or(uint32(or(r.failed, r.l.declared())))
 	}
-	asked, subscribers := r.l.asks.take(), r.l.subscribers.take()
+	waiting, subscribers := r.l.asks.take(), r.l.subscribers.take()
 	r.l.work.Go(func() {
 		ctx, cancel := context.WithTimeoutCause(r.ctx, attemptTimeout,
 			&transport.TimeoutError{Phase: "listing", Limit: attemptTimeout})
 		defer cancel()
-		r.done <- refreshed{lists: r.l.refresh(ctx), asked: asked, subscribers: subscribers}
+		r.done <- refreshed{lists: r.l.refresh(ctx), waiting: waiting, subscribers: subscribers}
 	})
 }
 
@@ -186,50 +212,37 @@ func (b *lists) merge(earlier *lists) {
 	if b.prompts == nil {
 		b.prompts = earlier.prompts
 	}
-	if b.fresh == 0 {
-		b.fresh = earlier.fresh
-	}
+	b.fresh = or(b.fresh, earlier.fresh)
+	b.asked |= earlier.asked
 }
 
-// finish publishes lists, and keeps the last valid one of those that failed (CAT-33).
+// finish publishes lists, and keeps the last valid one of those that failed (CAT-33). A run that brought other lists says
+// nothing about one that failed before it.
 func (r *refresher) finish(result *refreshed) {
 	r.last = time.Now()
 	err, reason := result.err(), ReasonNotification
-	if len(result.asked.waiting) > 0 {
+	if len(result.waiting.waiting) > 0 {
 		reason = ReasonManual
 	}
+	failing := r.failed&^result.asked | result.failed
 	r.l.c.session.update(r.l.c, func(v *ServerSnapshot) {
 		v.Pending = r.l.stale.Load() != 0 // under the lock: what comes later puts the barrier up after us
 		r.l.c.reason = reason
 		result.show(v)
 		v.Subscriptions = r.l.c.wanted.list(r.l.active)
-		if err != nil {
+		switch {
+		case err != nil:
 			v.LastError = newFailure(err, v.LastError)
-		} else if !v.Degraded {
+		case failing == 0 && !v.Degraded:
 			v.LastError = nil
 		}
 	})
-	result.asked.answer(err)
+	result.waiting.answer(err)
 	result.subscribers.answer(nil) // they see for themselves
 	if err != nil {
 		r.l.refused(err, reason)
-		r.failures++
-		r.arm(min(refreshRetry<<min(r.failures-1, 10), maxRefreshRetry))
-		return
 	}
-	r.failures = 0
-	r.poll(result.fresh)
-	r.schedule()
-}
-
-// poll arms the timer for a server that does not tell of changes and says how long its lists live.
-func (r *refresher) poll(fresh time.Duration) {
-	if fresh == 0 || r.l.told.Load() {
-		return
-	}
-	wait := max(fresh, minPoll)
-	r.delay = 0
-	r.arm(wait + rand.N(wait/10)) //nolint:gosec // spreading load needs no secrecy
+	r.plan(result.lists)
 }
 
 // refused tells watchers that a refresh failed.

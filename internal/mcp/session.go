@@ -133,10 +133,11 @@ func (c *connection) govern(policy Policy) {
 	if c.policy == policy {
 		return
 	}
+	level := c.wantedLevel()
 	c.policy = policy
 	c.wake()
 	if c.live != nil {
-		c.live.governed()
+		c.live.governed(c.wantedLevel() != level)
 	}
 }
 

@@ -3,7 +3,11 @@
 
 package catalog
 
-import "slices"
+import (
+	"iter"
+	"maps"
+	"slices"
+)
 
 // Delta is how one catalog differs from another: raw names, sorted (CAT-20). A nil list is empty.
 type Delta struct{ Added, Removed, Updated []string }
@@ -16,20 +20,32 @@ func Diff(before, after *Catalog) Delta {
 	if before == after {
 		return Delta{}
 	}
-	var d Delta
-	old := map[string]string{}
-	for _, tool := range before.tools() {
-		old[tool.Name] = tool.Signature
+	return Compare(before.signatures(), after.signatures())
+}
+
+func (c *Catalog) signatures() iter.Seq2[string, string] {
+	return func(yield func(string, string) bool) {
+		for _, tool := range c.tools() {
+			if !yield(tool.Name, tool.Signature) {
+				return
+			}
+		}
 	}
-	for _, tool := range after.tools() {
-		signature, ok := old[tool.Name]
+}
+
+// Compare compares two lists of names and signatures. A name stands once in a list.
+func Compare(before, after iter.Seq2[string, string]) Delta {
+	var d Delta
+	old := maps.Collect(before)
+	for name, now := range after {
+		signature, ok := old[name]
 		switch {
 		case !ok:
-			d.Added = append(d.Added, tool.Name)
-		case signature != tool.Signature:
-			d.Updated = append(d.Updated, tool.Name)
+			d.Added = append(d.Added, name)
+		case signature != now:
+			d.Updated = append(d.Updated, name)
 		}
-		delete(old, tool.Name)
+		delete(old, name)
 	}
 	for name := range old {
 		d.Removed = append(d.Removed, name)

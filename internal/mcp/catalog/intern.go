@@ -9,15 +9,16 @@ import (
 	"weak"
 )
 
-// table shares equal immutable values for as long as somebody holds them.
-type table[T any] struct {
+// Table shares equal immutable values for as long as somebody holds them. The zero value is empty. It is safe for
+// concurrent use.
+type Table[T any] struct {
 	mu     sync.Mutex
 	values map[string]weak.Pointer[T]
 }
 
 var (
-	catalogs    = table[Catalog]{values: map[string]weak.Pointer[Catalog]{}}
-	projections = table[Projection]{values: map[string]weak.Pointer[Projection]{}}
+	catalogs    = Table[Catalog]{}
+	projections = Table[Projection]{}
 )
 
 // Intern returns the value that stands for all catalogs with c's digest in this process: an earlier one that is still
@@ -26,28 +27,39 @@ func Intern(c *Catalog) *Catalog {
 	if c == nil || c.Digest == "" {
 		return c
 	}
-	return catalogs.share(c.Digest, c)
+	return catalogs.Share(c.Digest, c)
 }
 
-func (t *table[T]) get(key string) *T {
+func (t *Table[T]) get(key string) *T {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.values[key].Value()
 }
 
-func (t *table[T]) share(key string, value *T) *T {
+// Share returns an earlier value of the key that is still held, or value, which it then stands for.
+func (t *Table[T]) Share(key string, value *T) *T {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if earlier := t.values[key].Value(); earlier != nil {
 		return earlier
+	}
+	if t.values == nil {
+		t.values = map[string]weak.Pointer[T]{}
 	}
 	t.values[key] = weak.Make(value)
 	runtime.AddCleanup(value, t.forget, key)
 	return value
 }
 
+// Len counts the values that are held, and those whose entries are still to be removed.
+func (t *Table[T]) Len() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.values)
+}
+
 // forget removes an entry whose value is gone, unless another value took its place.
-func (t *table[T]) forget(key string) {
+func (t *Table[T]) forget(key string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.values[key].Value() == nil {

@@ -128,17 +128,11 @@ func TestInternForgets(t *testing.T) {
 		}
 	}()
 	deadline := time.Now().Add(10 * time.Second)
-	for entries(&catalogs)+entries(&projections) > 0 {
+	for catalogs.Len()+projections.Len() > 0 {
 		if time.Now().After(deadline) {
-			t.Fatalf("%d catalogs and %d projections are still in the tables", entries(&catalogs), entries(&projections))
+			t.Fatalf("%d catalogs and %d projections are still in the tables", catalogs.Len(), projections.Len())
 		}
 		runtime.GC()
 		time.Sleep(time.Millisecond)
 	}
-}
-
-func entries[T any](t *table[T]) int {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return len(t.values)
 }

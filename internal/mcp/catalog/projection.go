@@ -69,7 +69,7 @@ func Project(servers []ServerTools, f Filter) *Projection {
 	if key == "" {
 		return b.p
 	}
-	return projections.share(key, b.p)
+	return projections.Share(key, b.p)
 }
 
 type projector struct {

@@ -5,6 +5,7 @@ package content
 
 import (
 	"encoding/json"
+	"iter"
 	"slices"
 
 	"github.com/mooring-dev/mooring/internal/mcp/catalog"
@@ -88,29 +89,18 @@ func (c *Catalog) entries() []*Entry {
 
 // Diff compares two catalogs of one kind by their entries' signatures: IDs, sorted (CNT-10).
 func Diff(before, after *Catalog) catalog.Delta {
-	var d catalog.Delta
 	if before == after {
-		return d
+		return catalog.Delta{}
 	}
-	old := map[string]string{}
-	for _, e := range before.entries() {
-		old[e.ID] = e.Signature
-	}
-	for _, e := range after.entries() {
-		signature, ok := old[e.ID]
-		switch {
-		case !ok:
-			d.Added = append(d.Added, e.ID)
-		case signature != e.Signature:
-			d.Updated = append(d.Updated, e.ID)
+	return catalog.Compare(before.signatures(), after.signatures())
+}
+
+func (c *Catalog) signatures() iter.Seq2[string, string] {
+	return func(yield func(string, string) bool) {
+		for _, e := range c.entries() {
+			if !yield(e.ID, e.Signature) {
+				return
+			}
 		}
-		delete(old, e.ID)
 	}
-	for id := range old {
-		d.Removed = append(d.Removed, id)
-	}
-	slices.Sort(d.Added)
-	slices.Sort(d.Removed)
-	slices.Sort(d.Updated)
-	return d
 }

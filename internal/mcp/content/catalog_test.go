@@ -81,9 +81,7 @@ func TestInternForgets(t *testing.T) {
 	defer tick.Stop()
 	for deadline := time.Now().Add(10 * time.Second); ; <-tick.C {
 		runtime.GC()
-		catalogs.mu.Lock()
-		left := len(catalogs.values)
-		catalogs.mu.Unlock()
+		left := catalogs.Len()
 		if left == 0 {
 			return
 		}
